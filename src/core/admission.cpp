@@ -12,12 +12,14 @@ using event = node_history::event;
 constexpr duration uptime_resolution = std::chrono::seconds{1};
 
 /// Without an uptime, not before it was met.
+// rule N6
 instant started(node_facts const& facts, instant now)
 {
     return facts.uptime ? now - std::max(*facts.uptime - uptime_resolution, duration::zero()) : now;
 }
 
 /// A server that does not tell its run id is known by its data set.
+// rule N6
 std::string const& name_of(node_facts const& facts)
 {
     return facts.run_id.empty() ? facts.replid : facts.run_id;
@@ -29,6 +31,7 @@ bool is_promoted(node_facts const& facts)
     return facts.promoted || facts.group;
 }
 
+// rule N8
 node_history identity(node_facts const& facts, event what, std::optional<instant> certain_since = {})
 {
     node_history known{.met = true,
@@ -43,6 +46,7 @@ node_history identity(node_facts const& facts, event what, std::optional<instant
 }
 
 /// When a promoted server was promoted it does not tell, so it counts from now on; of others the uptime is believed.
+// rules N4 and N5
 node_history first_seen(node_facts const& facts, admission_terms const& terms, instant now)
 {
     if (terms.assume_fresh)
@@ -64,6 +68,7 @@ node_history continued(node_facts const& facts, node_history earlier)
 }
 
 /// Another process, as far as can be told: a restart, a promoted replica behind one address, or another machine.
+// rules N4 and N5
 node_history successor(node_facts const& facts, node_history const& earlier, instant heard,
                        admission_terms const& terms, instant now)
 {
@@ -101,6 +106,7 @@ node_history judged(node_facts const& facts, node_history const& earlier, instan
 
 } // namespace
 
+// rule N3
 std::optional<refusal> refuse(node_facts const& facts, admission_terms const& terms)
 {
     if (facts.replica)
@@ -116,6 +122,7 @@ std::optional<refusal> refuse(node_facts const& facts, admission_terms const& te
     return {};
 }
 
+// rule N5
 node_history identify(node_facts const& facts, node_history const& earlier, instant heard,
                       admission_terms const& terms, instant now)
 {
@@ -140,6 +147,7 @@ node_history known_since(node_history const& known, instant since)
     return changed;
 }
 
+// rule F6
 node_history lost_data(node_history const& known, instant now)
 {
     node_history changed = known;
@@ -155,6 +163,7 @@ std::optional<instant> later(std::optional<instant> a, std::optional<instant> b)
     return instant{std::max(a->boot, b->boot), std::max(a->raw, b->raw)};
 }
 
+// rule N4
 std::optional<instant> quarantined_until(std::optional<instant> certain_since, duration length, instant now)
 {
     if (!certain_since || reached(*certain_since + length, now))

@@ -21,6 +21,7 @@ struct replica_group {
 };
 
 /// Must one of two masters stop, because both need replicas and there are not enough for both?
+// rule N8
 [[nodiscard]] constexpr bool is_exclusive(replica_group const& group)
 {
     return group.stops && group.needed >= 1 && 2 * (group.needed + 1) > group.members;
@@ -106,6 +107,7 @@ struct node_history {
 
 /// How long a node that may have lost keys must not vote: longer than any of them could have lived, with the allowance
 /// for clocks that run at different rates.
+// rule N4
 constexpr duration quarantine_length(duration longest_key)
 {
     return longest_key + longest_key / 100;
@@ -119,6 +121,7 @@ constexpr duration quarantine_length(duration longest_key)
 [[nodiscard]] std::optional<instant> later(std::optional<instant>, std::optional<instant>);
 
 /// Does the user's word stand that the node never forgets? Its settings may say otherwise.
+// rule N4
 [[nodiscard]] inline bool is_durable(node_facts const& facts, admission_terms const& terms)
 {
     return terms.durable && !facts.forgetful && !facts.group;

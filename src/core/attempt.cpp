@@ -47,6 +47,7 @@ attempt::step attempt::conclude()
                                                                            : decide(votes_.result());
 }
 
+// rule Q10
 attempt::step attempt::heed_no_longer()
 {
     heeded_ = {};
@@ -64,6 +65,7 @@ void attempt::heard_late(unsigned node, vote v, fence counter)
         late_.insert(node);
 }
 
+// rule F2
 attempt::step attempt::agree()
 {
     writing_back_ = true;
@@ -118,6 +120,7 @@ bool attempt::reopen()
     return true;
 }
 
+// rule Q8
 node_set attempt::ask_again()
 {
     votes_.forget_refusals(refused_);

@@ -27,6 +27,7 @@ constexpr duration backoff_bound(unsigned failures, duration first, duration cap
 }
 
 /// For contenders: uniform between zero and the bound, which takes them apart fastest.
+// rule A8
 constexpr duration full_jitter(unsigned failures, duration first, duration cap, random_fraction fraction)
 {
     return scale(backoff_bound(failures, first, cap), fraction);

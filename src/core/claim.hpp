@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule Q8
 #pragma once
 
 #include "core/instant.hpp"

@@ -26,6 +26,7 @@ constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
 
 /// The same number for every node of an attempt, and above all that was ever seen: so the counters agree after one
 /// round trip even where they differed before. The clock makes it larger than what a node that forgot had counted.
+// rule F1
 constexpr fence proposal(fence highest_seen, std::chrono::milliseconds wall_clock)
 {
     return std::max(highest_seen + 1, static_cast<fence>(std::max<std::int64_t>(wall_clock.count(), 1)));

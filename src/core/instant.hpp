@@ -19,6 +19,7 @@ struct instant {
     friend constexpr instant operator-(instant at, duration d) { return {at.boot - d, at.raw - d}; }
 };
 
+// rule H2
 constexpr duration elapsed(instant from, instant to)
 {
     return std::max(to.boot - from.boot, to.raw - from.raw);

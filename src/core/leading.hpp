@@ -47,6 +47,7 @@ struct leader_verdict {
 
 /// \param latest version that is known: an earlier one is an announcement that its leader has retracted
 /// \returns nothing: too few nodes have answered
+// rule EL3
 [[nodiscard]] inline std::optional<leader_verdict> judge(std::span<leader_sighting const> nodes,
                                                          leader_version latest)
 {
@@ -71,6 +72,7 @@ enum class leader_news : std::uint8_t {
 
 /// For an observer that knew the one, and sees the other (rules EL4 and EL5). A vacancy has the version of the announcement that
 /// it ends. After it, the same announcement is news only when a majority has it: a single node may have missed the end.
+// rule EL4
 [[nodiscard]] constexpr leader_news news(leader_verdict const& known, leader_verdict const& now)
 {
     if (now.vacant)

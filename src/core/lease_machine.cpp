@@ -12,9 +12,11 @@ namespace redlock::core {
 
 namespace {
 
+// rule H3
 constexpr int renewal_divisor = 3; // early enough for several retries inside the validity (rule H3)
 
 /// Denser as the end comes nearer, never a storm.
+// rule H3
 constexpr duration retry_pause(duration remaining)
 {
     return std::max<duration>(remaining / 8, std::chrono::milliseconds{10});
@@ -35,6 +37,7 @@ lease_machine::lease_machine(lease_terms const& terms, unsigned nodes, instant s
     rely_on(sent);
 }
 
+// rule W4
 lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) const
 {
     lease_machine next(*this);
@@ -81,6 +84,7 @@ void lease_machine::lose_with(lease_machine const& leader)
 
 /// Any node may hold the key. Nothing is relied on yet, so there is no validity that a late vote of the first holder's
 /// could prolong (rule H5).
+// rule H9
 lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)
 {
     lease_machine made(terms, nodes, now, node_set::first(nodes));
@@ -131,6 +135,7 @@ bool lease_machine::lost_at(instant now) const
     return remaining(deadline(), now) <= notice && !tolerated;
 }
 
+// rule H7
 lease_machine::duty lease_machine::due(instant now)
 {
     if (over())
@@ -228,7 +233,8 @@ void lease_machine::note(unsigned node, extension_answer said, instant now)
         note_refusal(node);
 }
 
-/// A round that failed does not wait for all nodes, but what the others say of the key is as true (rule H6).
+/// A round that failed does not wait for all nodes, but what the others say of the key is as true.
+// rule H6
 void lease_machine::note_refusal(unsigned node)
 {
     if (hears_refusals_ && !round_.answers.has_answered(node))
@@ -236,7 +242,8 @@ void lease_machine::note_refusal(unsigned node)
     holders_.erase(node);
 }
 
-/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round (rule F4).
+/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round.
+// rules H5 and F4
 vote lease_machine::judge(unsigned node, extension_answer said) const
 {
     switch (said) {
@@ -264,7 +271,8 @@ lease_machine::outcome lease_machine::time_out(instant now)
 }
 
 /// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old deadline:
-/// after it, others may have come and gone (rule F5).
+/// after it, others may have come and gone.
+// rule F5
 bool lease_machine::counts(instant now) const
 {
     tally const& answers = round_.answers;
@@ -274,7 +282,8 @@ bool lease_machine::counts(instant now) const
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
 }
 
-/// A majority can never be had again (rule H6).
+/// A majority can never be had again.
+// rule H6
 bool lease_machine::refused() const
 {
     return round_.refused_by.size() > nodes() - majority(nodes()) && applies(rule::definite_loss);
@@ -288,6 +297,7 @@ lease_machine::loss lease_machine::cause() const
     return hold_left_ <= validity(longest) ? loss::hold_ended : loss::expired;
 }
 
+// rules H4 and K2
 lease_machine::outcome lease_machine::settle(instant now)
 {
     if (round_.answers.result() == verdict::pending)
@@ -306,6 +316,7 @@ lease_machine::outcome lease_machine::settle(instant now)
     return outcome::extended;
 }
 
+// rule H8
 void lease_machine::postpone_renewal(instant now)
 {
     renew_after_ = elapsed(sent_, now) + retry_pause(left(now));

@@ -34,6 +34,7 @@ public:
     lease_machine(lease_terms const&, unsigned nodes, instant sent, node_set granted);
 
     /// How much earlier than the deadline the loss is told, so that the telling itself is in time.
+    // rule H7
     static constexpr duration notice = std::chrono::milliseconds{1};
 
     /// The same ownership, with the same deadline, for another holder: what it may hold at most is counted anew. A round

@@ -15,6 +15,7 @@ namespace redlock::core {
 class line_place {
 public:
     /// Who stands there says so again, or is forgotten.
+    // rule Q1
     static constexpr duration refresh = std::chrono::seconds{20};
     /// Keys that were set together are gone together; and who is behind lets those before him ask first.
     static constexpr duration step = std::chrono::milliseconds{2};
@@ -41,6 +42,7 @@ public:
     /// \param before how many stand before us
     /// \param left until the lock's key goes
     /// \param longest that our own key would live
+    // rule Q13
     void placed(std::uint64_t before, duration left, duration longest, instant now)
     {
         awaited_ = false;
@@ -59,6 +61,7 @@ public:
             is_left_free(now) ? left_free(free_until_) : key_changed(now);
     }
     /// Who does not stand in line may have the lock until then.
+    // rule Q19
     void left_free(instant until)
     {
         doubt_at_.reset();
@@ -69,6 +72,7 @@ public:
     }
     /// The one before us was handed the lock, or has left.
     /// \param left until the key goes
+    // rule Q13
     void became_first(instant now, duration left)
     {
         before_ = 0;
@@ -80,6 +84,7 @@ public:
     }
     /// The key is not what it was: who is first asks at once, as soon as what else has come is dealt with. Each of those
     /// before us may be silent, and is given his time; the last of them half of it, as he is handed the lock then.
+    // rule Q13
     void key_changed(instant now)
     {
         doubt_at_.reset();
@@ -112,6 +117,7 @@ private:
     static constexpr std::uint64_t most_windows = 20; ///< some of those before us may have gone long since
 
     /// Half of the time after which it should be the first, if positions take as long as those before it did.
+    // rule Q18
     [[nodiscard]] duration poll_pause(instant now) const
     {
         auto const waits_for = static_cast<duration::rep>(std::min(before_, most_steps));

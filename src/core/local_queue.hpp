@@ -24,10 +24,12 @@ public:
     [[nodiscard]] bool held() const { return held_; }
     [[nodiscard]] bool asking() const { return asking_; }
     /// Were others met the last time?
+    // rule Q11
     [[nodiscard]] bool has_rivals() const { return batch_.has_rivals(); }
 
     /// The nodes are asked from now on.
     /// \param turn how long a lock is left alone so that others hear that it is free
+    // rule W5
     start_mode ask(batch_policy::terms const& first, batch_policy::next who, instant now, duration turn)
     {
         asking_ = true;
@@ -62,6 +64,7 @@ public:
         passing_.granted(now);
     }
     /// May the lease that ends go to the first of those who wait, as far as others are concerned?
+    // rule W4
     [[nodiscard]] bool may_hand_over(batch_policy::terms const& first, instant now) const
     {
         return !asking_ && batch_.may_go_on(first, batch_policy::next::waiting, now);

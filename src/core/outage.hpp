@@ -49,6 +49,7 @@ public:
 
     /// Does an operation give up that began then?
     /// \param patience how long it goes on without a majority
+    // rule A8
     [[nodiscard]] bool gives_up(node_census const& said, instant started, duration patience,
                                 instant now) const
     {

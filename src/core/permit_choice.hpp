@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule Q14
 #pragma once
 
 #include "core/fencing.hpp"
@@ -16,6 +17,7 @@ namespace redlock::core {
 /// Decides which permits an attempt is for, and which answers of the nodes count (docs/protocol.md, rule Q14). All nodes of a
 /// lease must have given it the same set of permits. The queue node chooses the set. A node that gave another set is asked for
 /// exactly this one. From then on its first answer counts no more.
+// rules P2 and P4
 class permit_choice {
 public:
     /// What follows from a node's answer.

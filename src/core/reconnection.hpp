@@ -20,6 +20,7 @@ inline constexpr duration shortest_pause = std::chrono::milliseconds{25};
 
 /// Several attempts fit into what is left. The rounds of a lease come each eighth of it (rule H3), so the pause is shorter.
 /// \param left of a lease whose last round failed
+// rule H10
 constexpr reconnect_pace pace_of_holder(duration left, duration node_timeout)
 {
     duration const quarter = std::max(left, duration::zero()) / 4;

@@ -32,6 +32,7 @@ public:
     }
     [[nodiscard]] bool confirmed(unsigned nodes) const { return answers_ >= majority(nodes); }
     [[nodiscard]] unsigned answers() const { return answers_; }
+    // rule R2
     [[nodiscard]] result verdict(unsigned nodes) const
     {
         if (refusals_ > nodes - majority(nodes))

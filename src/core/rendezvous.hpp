@@ -31,11 +31,12 @@ constexpr std::uint64_t weight(std::string_view node, std::string_view prefix, s
 
 } // namespace rendezvous_detail
 
-/// The node where all who want a key meet first (docs/protocol.md, rule W3). Highest random weight: every client finds the
+/// The node where all who want a key meet first. Highest random weight: every client finds the
 /// same one, in whatever order it lists the nodes, and the same one after it if that one is missing.
 /// \param nodes their names
 /// \param without nodes that are passed over; not all
 /// \return its index
+// rule W3
 template <std::ranges::random_access_range Names>
 [[nodiscard]] constexpr unsigned rendezvous_node(Names const& nodes, std::string_view prefix,
                                                  std::string_view name, node_set without = {})

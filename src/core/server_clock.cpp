@@ -19,6 +19,7 @@ duration server_clock::furthest(instant at) const
     return bound_->theirs + passed + passed / rate_divisor + resolution;
 }
 
+// rule N7
 duration server_clock::observe(duration theirs, instant sent, instant received, duration memory)
 {
     duration const gained = bound_ ? theirs - furthest(received) : duration::zero();

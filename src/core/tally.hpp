@@ -10,6 +10,7 @@ namespace redlock::core {
 
 inline constexpr unsigned max_nodes = 63;
 
+// rules N1 and P2
 constexpr unsigned majority(unsigned nodes)
 {
     return nodes / 2 + (applies(rule::more_than_half) ? 1 : 0);
@@ -17,6 +18,7 @@ constexpr unsigned majority(unsigned nodes)
 
 /// Does each majority of the one list have a node in common with each of the other? (docs/protocol.md, rule N1)
 /// \param all nodes of both lists, each counted once
+// rule N9
 constexpr bool majorities_meet(unsigned one, unsigned other, unsigned all)
 {
     return majority(one) + majority(other) > all;
@@ -63,6 +65,7 @@ public:
     constexpr explicit tally(unsigned nodes) : nodes_(static_cast<std::uint8_t>(nodes)) {}
 
     /// A node's second vote, and any vote after the verdict, does not count. True when this vote decided the round.
+    // rule A5
     constexpr bool record(unsigned node, vote v)
     {
         if (result() != verdict::pending || answered_.contains(node))

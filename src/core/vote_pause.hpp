@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule W2
 #pragma once
 
 #include "core/backoff.hpp"

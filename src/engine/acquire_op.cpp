@@ -39,6 +39,7 @@ void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, han
 }
 
 /// An operation that asks once does not overtake those that wait.
+// rule W1
 void acquire_op::enter()
 {
     lock_queue& wanted = queue();

@@ -20,6 +20,7 @@ constexpr core::duration replica_resolution = std::chrono::seconds{2};
 /// By a server's own defaults.
 constexpr std::chrono::seconds unknown_silence{10};
 
+// rule N8
 core::replica_group to_group(redis::server_facts const& told, core::admission_terms const& terms)
 {
     redis::server_info const info = told.info.value_or(redis::server_info{});
@@ -134,12 +135,14 @@ void admissions::inherit(std::size_t node, admissions const& former, std::size_t
 }
 
 /// A Sentinel that begins anew knows of fewer servers than there are, and a former master may have waited for longer.
+// rule N8
 void admissions::remember(record& its, core::replica_group& group)
 {
     its.members = group.members = std::max(its.members, group.members);
     its.outlasts = group.outlasts = std::max(its.outlasts, group.outlasts);
 }
 
+// rule N2
 std::optional<net::failure> admissions::disqualification(unsigned node, net::node const& told,
                                                          core::instant now)
 {
@@ -158,6 +161,7 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
 }
 
 /// Another process may run on another machine, whose clock says nothing of this one's.
+// rule N7
 bool admissions::set_forward(record& its, net::node const& told, core::instant now)
 {
     auto const& reading = told.server_time();
@@ -199,6 +203,7 @@ std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts 
 
 /// Who was admitted keeps the vote also while it is away: otherwise the two names would take turns, and what one server
 /// said under either could be counted twice.
+// rule N3
 std::optional<unsigned> admissions::same_server(unsigned node, std::string const& run_id) const
 {
     if (run_id.empty())
@@ -219,6 +224,7 @@ void note(std::string& text, bool missing, std::string_view words)
 
 } // namespace
 
+// rule N6
 std::string admissions::blind_spots(unsigned node, net::node const& told) const
 {
     core::admission_terms const& terms = records_[node].terms;

@@ -110,6 +110,7 @@ std::shared_ptr<lock_state> lock_access::with_count(lock_state const& one, unsig
                                         checked_permits(one.name(), one.permits.limit, count));
 }
 
+// rule M1
 std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string_view> names,
                                               all_options const& options, kind::lock_kind const& type)
 {

@@ -27,6 +27,7 @@ attempt::~attempt()
         runtime_.lease_blocks.give(block_);
 }
 
+// rule A3
 boost::system::error_code attempt::provide(lock_state const& lock) noexcept
 {
     try {
@@ -50,6 +51,7 @@ boost::system::error_code attempt::provide(lock_state const& lock) noexcept
     }
 }
 
+// rule Q10
 void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::string_view given_up)
 {
     giver_.reset();
@@ -60,6 +62,7 @@ void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::
     first ? ask_in_turn(*first) : ask_all();
 }
 
+// rules Q6 and K6
 void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& handed)
 {
     nonce_ = handed.heir;
@@ -103,6 +106,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
         row.clear();
 }
 
+// rule V4
 void attempt::time_out()
 {
     if (auto const then = choose_first(); then != step::pending)
@@ -161,6 +165,7 @@ void attempt::close()
     open_ = false;
 }
 
+// rule V5
 void attempt::decide_won()
 {
     close();
@@ -186,6 +191,7 @@ core::node_set attempt::reached() const
     return found;
 }
 
+// rules A6, Q5, Q21 and P8
 core::node_set attempt::take_back()
 {
     close();

@@ -29,8 +29,9 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
     begin(how);
 }
 
-/// Others are let go first. Where nobody wants to, the line says so at once (rule Q15), but for a turn that is offered to
-/// those who do not stand there (rules W5 and Q19), by whoever has the time.
+/// Others are let go first. Where nobody wants to, the line says so at once, but for a turn that is offered to
+/// those who do not stand there, by whoever has the time.
+// rules W5, Q15 and Q19
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();
@@ -128,6 +129,7 @@ void attempt_loop::expire()
 
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease. A fenced vote
 /// is not sent ahead of the node's marker, which tells whose data it will meet.
+// rule V1
 void attempt_loop::connect_or_vote()
 {
     auto const before = std::pair(phase_, round_number());
@@ -158,6 +160,7 @@ void attempt_loop::connect_or_vote()
 }
 
 /// Without a majority the wait ends with a connection.
+// rule H10
 void attempt_loop::hasten_nodes()
 {
     if (nodes().ready() < core::majority(nodes().size()))
@@ -206,6 +209,7 @@ void attempt_loop::on_won()
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
+// rule V5
 void attempt_loop::run()
 {
     if (phase_ != phase::won)
@@ -261,6 +265,7 @@ void attempt_loop::note_rivals()
     of_name().refused();
 }
 
+// rule Q9
 void attempt_loop::refused()
 {
     core::instant const now = runtime_.loop().now();
@@ -300,6 +305,7 @@ void attempt_loop::drop_those_who_end(errc cause, core::node_census const& censu
     }
 }
 
+// rule A8
 errc attempt_loop::end_after(errc cause, core::node_census const& census) const
 {
     core::instant const now = runtime_.loop().now();

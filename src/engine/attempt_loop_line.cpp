@@ -14,6 +14,7 @@ bool attempt_loop::wants_line() const
     return lock().plan->queues() && whom_->waits();
 }
 
+// rule Q15
 bool attempt_loop::stand_in_line(core::instant then, bool in_front)
 {
     if (!wants_line() || !take_place(then, in_front))
@@ -27,7 +28,8 @@ bool attempt_loop::stand_in_line(core::instant then, bool in_front)
     return true;
 }
 
-/// Of several names, in the line of the one that is in the way (rule M7).
+/// Of several names, in the line of the one that is in the way.
+// rules Q21 and M7
 bool attempt_loop::take_place(core::instant then, bool in_front)
 {
     if (!type().several)
@@ -102,7 +104,8 @@ void attempt_loop::stand_on()
     connect_or_vote();
 }
 
-/// Who is called has no use for it without a majority (rule Q15). A quarantine ends by itself.
+/// Who is called has no use for it without a majority. A quarantine ends by itself.
+// rule Q15
 void attempt_loop::watch_majority()
 {
     if (nodes().has_majority(lock()) || nodes().majority_at(lock()))
@@ -132,6 +135,7 @@ void attempt_loop::on_called()
         connect_or_vote();
 }
 
+// rule Q13
 void attempt_loop::on_doubt(unsigned node)
 {
     free_ = {};
@@ -151,6 +155,7 @@ void attempt_loop::found_free(unsigned node)
 }
 
 /// Those who do not stand in line vote; whom that refuses waits by turns.
+// rule Q15
 void attempt_loop::on_no_line()
 {
     if (phase_ != phase::in_line)

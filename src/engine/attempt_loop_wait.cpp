@@ -56,8 +56,9 @@ redis::lock_key attempt_loop::awaited_key() const
     return key.several.empty() ? key : redis::lock_key{key.prefix, key.several[awaited_]};
 }
 
-/// The one that is in the way on most nodes (rule Q21). A node that names none of them is
+/// The one that is in the way on most nodes. A node that names none of them is
 /// not believed.
+// rules Q21 and M7
 void attempt_loop::await_most_refused()
 {
     if (!type().several)
@@ -79,7 +80,8 @@ core::vote_pause::pace attempt_loop::pace() const
     return {std::max<core::duration>(policy.min_delay, 2 * round_trip), policy.max_delay, round_trip};
 }
 
-/// Chance says when it votes again, if it is not woken before (rule W2).
+/// Chance says when it votes again, if it is not woken before.
+// rule W2
 void attempt_loop::wait_for_others()
 {
     enter(phase::waiting);
@@ -91,7 +93,8 @@ void attempt_loop::wait_for_others()
     peek_in_the_way();
 }
 
-/// A client that has had the lock leaves it alone for the time of an open window (rule W5).
+/// A client that has had the lock leaves it alone for the time of an open window.
+// rule W5
 void attempt_loop::offer_turn()
 {
     enter(phase::waiting);
@@ -133,6 +136,7 @@ void attempt_loop::peek_in_the_way()
 
 /// On a connection whose server tells when the key changes. The question and the registration are one command, so no change
 /// goes unheard between them.
+// rule W2
 void attempt_loop::peek(unsigned node)
 {
     net::node& n = nodes().at(node);

@@ -14,7 +14,8 @@ namespace redlock::detail {
 
 template class round<attempt>;
 
-/// Those who vote at one node first find out there who of them may go on to the others (rule W3).
+/// Those who vote at one node first find out there who of them may go on to the others.
+// rule W3
 void attempt::ask_in_turn(unsigned node)
 {
     auto const then = ask(node, make_draft(vote_request(), nullptr));
@@ -24,6 +25,7 @@ void attempt::ask_in_turn(unsigned node)
     then == step::pending ? ask_all() : follow(then);
 }
 
+// rule A1
 void attempt::ask_all()
 {
     in_turn_ = false;
@@ -37,7 +39,8 @@ void attempt::await_answers()
     runtime_.loop().schedule(*this, votes_.sent() + plan_->node_timeout);
 }
 
-/// A majority has granted: the queue node may still refuse, but is not waited for as long as others (rule Q10).
+/// A majority has granted: the queue node may still refuse, but is not waited for as long as others.
+// rule Q10
 void attempt::await_queue_node()
 {
     constexpr core::duration shortest = std::chrono::milliseconds{2};
@@ -48,6 +51,7 @@ void attempt::await_queue_node()
 }
 
 /// Of several names: is another one in the way than the one that was handed over?
+// rule Q21
 bool attempt::is_refused_elsewhere() const
 {
     return type().several && std::ranges::any_of(rows_, [&](node_report const& row) {
@@ -66,6 +70,7 @@ bool attempt::will_claim_again()
     return pauses_;
 }
 
+// rule Q8
 void attempt::claim_again()
 {
     pauses_ = false;
@@ -131,6 +136,7 @@ attempt::step attempt::ask(unsigned node, draft const& vote)
     return votes_.voted(node, core::vote::failed);
 }
 
+// rule F2
 void attempt::write_back()
 {
     auto verdict = step::pending;
@@ -191,6 +197,7 @@ attempt::step attempt::choose_first()
 }
 
 /// What the answers that have come mean.
+// rules Q14 and P4
 attempt::step attempt::settle_permits()
 {
     auto verdict = step::pending;
@@ -222,6 +229,7 @@ attempt::step attempt::count_permits(unsigned node)
 }
 
 /// A lease that is over has given back all that a node may have given it.
+// rule Q14
 attempt::step attempt::ask_exactly(unsigned node)
 {
     if (nodes().at(node).state() != node_state::ready || (lease_ && !lease_->is_held()))
@@ -242,6 +250,7 @@ void attempt::count_answer(node_answer const& got)
     open_ ? follow(then) : tell_lease(got.node);
 }
 
+// rules A5 and K2
 void attempt::on_vote(node_answer const& got)
 {
     node_report& row = rows_[got.node];
@@ -268,6 +277,7 @@ void attempt::on_late_vote(node_answer const& got)
 }
 
 /// What was won has one holder more.
+// rule H5
 void attempt::tell_lease(unsigned node)
 {
     if (lease_ && votes_.holders().contains(node))

@@ -49,7 +49,8 @@ public:
     /// It stands in line, and somebody else has the lock: that is why it waits, whatever an attempt met before.
     void told_of_holder() { last_cause_ = errc::contended; }
     /// Its claim was lost: others that were quicker must not cost it its wait, but a waiter that can never win must not stay
-    /// the first (rule Q9). Returns whether it enters the queue in front.
+    /// the first. Returns whether it enters the queue in front.
+    // rule Q9
     [[nodiscard]] bool come_back_in_front()
     {
         bool const again = comebacks_ != most_comebacks;

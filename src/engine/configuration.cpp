@@ -210,6 +210,7 @@ void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::
 
 } // namespace
 
+// rule N1
 client_settings check(config const& settings, net::machine& on)
 {
     require(!settings.nodes.empty(), "no nodes: at least one URL is needed");
@@ -372,6 +373,7 @@ void check_lock(std::string_view name, all_options const& options, kind::lock_ki
 
 } // namespace
 
+// rule V5
 void check(std::string_view name, all_options const& options, kind::lock_kind const& type,
            client_settings const& client)
 {
@@ -385,6 +387,7 @@ void check(std::string_view name, all_options const& options, kind::lock_kind co
     }
 }
 
+// rule P1
 kind::permits checked_permits(std::string_view name, unsigned limit, unsigned count)
 {
     if (limit == 0 || limit > kind::most_permits)
@@ -401,6 +404,7 @@ kind::permits checked_permits(std::string_view name, unsigned limit, unsigned co
 namespace {
 
 /// A node of a cluster has all keys of one script, or refuses it.
+// rule M1
 void check_hash_tags(std::vector<std::string_view> const& names, client_settings const& client)
 {
     auto const tag_of = [&](std::string_view name) {

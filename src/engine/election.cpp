@@ -76,6 +76,7 @@ struct associated_story<campaign_step, Default> {
 };
 
 /// Acquires the lock, and then tells the nodes who leads. It has the memory for both before it begins.
+// rule EL1
 struct campaign {
     using handler_type = completion_handler<leadership_signature>;
 
@@ -110,6 +111,7 @@ struct campaign {
     }
 
     /// What was won is given back.
+    // rule EL6
     void fail(boost::system::error_code ec, std::exception_ptr const& story)
     {
         if (std::exception_ptr* const told = handler.story())

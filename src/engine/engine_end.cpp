@@ -29,6 +29,7 @@ void engine::shut_down(wait_op& w)
         begin_shutdown();
 }
 
+// rule N9
 void engine::leave_knowledge_to(std::shared_ptr<engine> const& successor)
 {
     successor->runtime_.nodes.inherit(runtime_.nodes);
@@ -135,6 +136,7 @@ void engine::release_dropped() noexcept
 }
 
 /// The order: nothing that ends here may find a node that it could ask.
+// rule A3
 void engine::end_in_child() noexcept
 {
     if (!runtime_.its.detach_observer())

@@ -142,6 +142,7 @@ private:
         else
             lock().plan->commands->append(out, what, said, form);
     }
+    // rule S12
     [[nodiscard]] kind::request renewal() const
     {
         bool const was_writer = downgraded_ && !lock().plan->kind.shared;

@@ -15,6 +15,7 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 
 } // namespace
 
+// rule S12
 void held_lease::detach()
 {
     take_up();
@@ -52,6 +53,7 @@ boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& 
 }
 
 /// Its time begins with the first operation, not with the object.
+// rule H9
 void held_lease::take_up()
 {
     if (begun_)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rules Q20 and S12
 #include "engine/held_lease.hpp"
 
 // A writer that becomes a reader (docs/protocol.md, rule S12).

@@ -7,6 +7,7 @@
 namespace redlock::detail {
 
 /// A round that is under way may have told the nodes something else.
+// rule EL2
 void held_lease::proclaim(std::unique_ptr<proclamation> said, wait_op& w)
 {
     if (lose_if_over())
@@ -23,6 +24,7 @@ void held_lease::proclaim(std::unique_ptr<proclamation> said, wait_op& w)
 }
 
 /// Its keys may be another's by now: that a node says so is as good as its release.
+// rule EL6
 void held_lease::resign(wait_op& w)
 {
     bool const unconfirmed = machine_.phase() == core::lease_phase::released && !on().life.closing() &&

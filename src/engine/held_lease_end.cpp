@@ -118,6 +118,7 @@ void held_lease::abort(boost::system::error_code why)
     on().life.end_lease(*this);
 }
 
+// rule EL1
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
     kind::lock_kind const& same = lock().plan->kind;
@@ -134,6 +135,7 @@ bool held_lease::may_go_on_as(lock_state const& heir) const
     return token_left && remaining() >= heir.plan->options.ttl / 2;
 }
 
+// rule W4
 boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,
                                                      core::duration waited, unsigned attempts)
 {
@@ -149,6 +151,7 @@ void held_lease::leave_key()
     lock().wanted->lease_ended(*this);
 }
 
+// rule Q5
 void held_lease::give_up(errc reason, event how)
 {
     machine_.release();
@@ -175,6 +178,7 @@ pending_release held_lease::owed() const
 
 // Release: behind everything sent before on each connection, so no renewal comes after it
 
+// rules Q5, Q11 and R1
 void held_lease::start_release()
 {
     releasing_ = true;
@@ -195,7 +199,8 @@ core::local_queue& held_lease::of_name() const
     return its.one(its.in_the_way()).local();
 }
 
-/// Who does not stand in line would never find the lock free otherwise (rule Q19).
+/// Who does not stand in line would never find the lock free otherwise.
+// rule Q19
 void held_lease::offer_turn()
 {
     core::instant const now = on().loop().now();
@@ -213,7 +218,8 @@ kind::queue_words held_lease::release_words() const
     return {.leaves_free = leaves_free_, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
-/// There first, so that nobody takes on the others what is handed on (rule Q11). False: there is no line.
+/// There first, so that nobody takes on the others what is handed on. False: there is no line.
+// rule Q11
 bool held_lease::release_in_line()
 {
     auto const node = on().lines.node_of(lock(), {});
@@ -236,6 +242,7 @@ bool held_lease::release_in_line()
 }
 
 /// Once the line has answered, or has had its time.
+// rule Q11
 void held_lease::release_the_rest()
 {
     unsigned const line = std::exchange(line_, no_line);
@@ -301,6 +308,7 @@ void held_lease::settle_release(unsigned node)
         finish_release();
 }
 
+// rule R2
 void held_lease::finish_release()
 {
     using verdict = core::release_tally::result;

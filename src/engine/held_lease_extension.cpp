@@ -41,7 +41,8 @@ bool held_lease::hangs() const
     return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
 }
 
-/// What nobody works under is not kept alive (rule H8).
+/// What nobody works under is not kept alive.
+// rule H8
 void held_lease::renew()
 {
     core::instant const now = on().loop().now();
@@ -131,6 +132,7 @@ void held_lease::extend_on(unsigned node)
 
 /// Of a lease that is over no extension is said again: it would come behind the release (rule R1). Nor is one whose time
 /// is over, though nobody has told it yet (rule H7).
+// rule A7
 bool held_lease::repeats(unsigned, kind::request what, bool late) const
 {
     if (gives_back(what))
@@ -158,6 +160,7 @@ void held_lease::on_answer(node_answer const& got)
 
 /// A node that lets nobody stand in line is told as the others are. Of several names all nodes are asked to serve their
 /// queues; the first one tells whether what they held may be claimed.
+// rules Q11 and M3
 void held_lease::on_given_back(node_answer const& got)
 {
     bool const decides = !type().several || got.node == line_;
@@ -194,6 +197,7 @@ void held_lease::on_release(node_answer const& got)
     settle_release(got.node);
 }
 
+// rule K8
 void held_lease::on_extension(node_answer const& got)
 {
     bool const wanted = !got.late && !machine_.over();
@@ -273,6 +277,7 @@ void held_lease::time_out_extension()
     settle(machine_.time_out(on().loop().read_clock()));
 }
 
+// rule H10
 void held_lease::settle(core::lease_machine::outcome outcome)
 {
     using result = core::lease_machine::outcome;

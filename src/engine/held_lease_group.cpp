@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule S18
 #include "engine/held_lease.hpp"
 
 #include <algorithm>

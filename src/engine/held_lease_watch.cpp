@@ -6,12 +6,14 @@
 // How a holder hears that somebody else has touched its keys.
 namespace redlock::detail {
 
+// rules S10 and P5
 bool held_lease::wants_watch() const
 {
     return !watching_ && !is_shared() && !type().slotted && lock().plan->options.renew &&
            machine_.phase() == core::lease_phase::held;
 }
 
+// rule W6
 void held_lease::start_watching()
 {
     watching_ = true;
@@ -34,6 +36,7 @@ void held_lease::watch_on(unsigned node)
 }
 
 /// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
+// rule W6
 void held_lease::on_usable(unsigned node)
 {
     reached_.insert(node); // what waited for the connection is sent
@@ -58,6 +61,7 @@ void held_lease::on_watch(node_answer const& got)
 }
 
 /// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
+// rule W6
 void held_lease::invalidated(unsigned node)
 {
     if (machine_.voted_for_us(node))

@@ -150,6 +150,7 @@ void inspector::take_time_left(unsigned node, kind::sighting const& seen)
 }
 
 /// To GET they are as good as any other data. The time is asked for again, so that it is theirs.
+// rule S4
 void inspector::ask_for_readers(unsigned node)
 {
     if (asked_for_readers_.contains(node) || !nodes().at(node).make_reachable())

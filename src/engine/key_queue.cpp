@@ -27,6 +27,7 @@ bool key_queue::held_by(std::string_view nonce) const
     return holder_ && holder_->owner().text() == nonce;
 }
 
+// rule W1
 void key_queue::enqueue(candidate& one)
 {
     if (queue_.empty() && join(one))
@@ -51,6 +52,7 @@ void key_queue::come_back(candidate& one)
                       on.turn());
 }
 
+// rule W1
 void key_queue::leave(candidate& one)
 {
     bool const asks_itself = one.turn() && local().asking() && first() == &one;
@@ -202,6 +204,7 @@ void key_queue::let_readers_join()
 
 /// A reader, by a lease that has been won not long ago. Later the nodes are asked, who know whether a writer waits (rule
 /// S18).
+// rule S18
 bool key_queue::join(candidate& one)
 {
     runtime& on = queues().on();
@@ -237,6 +240,7 @@ void key_queue::adopted(held_lease& held)
     local().hold(queues().on().loop().now());
 }
 
+// rule W4
 bool key_queue::hand_over(held_lease& held)
 {
     if (holder_ != &held || !first())
@@ -301,6 +305,7 @@ void key_queue::invalidated(unsigned node)
         holder_->invalidated(node);
 }
 
+// rule W2
 void key_queue::changed_here(core::node_set where)
 {
     if (asking_)
@@ -308,6 +313,7 @@ void key_queue::changed_here(core::node_set where)
     leader_changed(where);
 }
 
+// rule EL5
 void key_queue::leader_changed(core::node_set where)
 {
     for (onlooker& each : onlookers_)

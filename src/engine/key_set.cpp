@@ -137,6 +137,7 @@ void set_turn::expire()
     set_.on_time(*this);
 }
 
+// rule M6
 void set_turn::come_first(core::start_mode how)
 {
     how_ = std::max(how_, how);
@@ -149,6 +150,7 @@ bool set_turn::asks() const
     return first_ == places_.size();
 }
 
+// rule Q21
 bool set_turn::is_tired(core::instant now) const
 {
     return whom_.waits() && refusals_ != 0 &&
@@ -174,6 +176,7 @@ void set_turn::prepare()
     given_up_.reserve(places_.size() * redis::nonce_length);
 }
 
+// rule M8
 void set_turn::take_next()
 {
     if (taken_ == 0)
@@ -197,6 +200,7 @@ bool set_turn::has_taken() const
 }
 
 /// As a whole, before a vote may take their place (rule Q5). Their keys stay.
+// rule M8
 void set_turn::give_up_for_all()
 {
     taken_ = 0;
@@ -505,6 +509,7 @@ void key_set::adopted(held_lease& held)
 }
 
 /// The next one in all queues, if it wants these keys and no others.
+// rule M6
 set_turn* key_set::next_in_all() const
 {
     candidate* const first = queues_.front()->first();

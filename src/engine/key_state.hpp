@@ -73,7 +73,8 @@ public:
     [[nodiscard]] virtual std::uint64_t highest_number() const { return highest_number_; }
     virtual void note_number(std::uint64_t seen) { highest_number_ = std::max(highest_number_, seen); }
     /// The latest announcement that this client knows to be proven, of the next nodes too: no operation is told of an earlier
-    /// one (rule EL4).
+    /// one.
+    // rule EL4
     [[nodiscard]] core::leader_version latest_leader() const;
     void note_leader(core::leader_version proven);
     std::uint32_t leases_with_permits = 0; ///< of this client, which have the key beside others

@@ -13,6 +13,7 @@ lease_status::lease_status(std::shared_ptr<lock_state> lock, origin const& from,
 {}
 
 /// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
+// rule H1
 core::duration lease_status::remaining() const
 {
     if (published() != lease_state::held || on().its.forked())
@@ -21,7 +22,8 @@ core::duration lease_status::remaining() const
     return std::max(core::remaining(deadline, on().its.read_clocks()), core::duration::zero());
 }
 
-/// A reader's is above those of the writer before it, and all to whom that one has passed the lock (rule S16).
+/// A reader's is above those of the writer before it, and all to whom that one has passed the lock.
+// rule S16
 std::uint64_t lease_status::fencing_token() const
 {
     return number() == 0 ? 0 : core::fencing_token(number(), is_shared() ? core::readers_place : handovers_);

@@ -45,6 +45,7 @@ std::optional<unsigned> lines::first_node(redis::lock_key const& key, core::node
     return std::nullopt;
 }
 
+// rule Q17
 std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
 {
     key_state& its = lock.wanted->one(lock.wanted->in_the_way());
@@ -55,6 +56,7 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set wi
     });
 }
 
+// rules W3 and Q10
 std::optional<unsigned> lines::meeting_node(lock_state const& lock, core::node_set without)
 {
     if (auto const node = node_of(lock, without))
@@ -64,6 +66,7 @@ std::optional<unsigned> lines::meeting_node(lock_state const& lock, core::node_s
     });
 }
 
+// rule Q3
 std::string const& lines::channel(unsigned node)
 {
     std::string& mine = of(node).channel;
@@ -76,6 +79,7 @@ std::string const& lines::channel(unsigned node)
     return mine;
 }
 
+// rule Q23
 void lines::refused(unsigned node, lock_state const& lock, redis::resp_node const& why)
 {
     constexpr std::size_t most_closed = 1024; // what is forgotten is asked for once more
@@ -127,6 +131,7 @@ lines::link& lines::of(unsigned node)
 }
 
 /// Who is called but waits no more has told the node so: that word is on its way (rule Q12).
+// rule Q3
 void lines::on_message(unsigned, std::string_view text)
 {
     auto const said = kind::read_call(text);

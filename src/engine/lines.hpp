@@ -48,6 +48,7 @@ public:
     /// Where others may wait for it, if this client may stand nowhere.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&, core::node_set without = {});
     /// Can waiters be called there, and told of changes?
+    // rule Q18
     [[nodiscard]] bool may_call(unsigned node)
     {
         return nodes_.at(node).may_subscribe() && nodes_.at(node).may_track();
@@ -56,6 +57,7 @@ public:
     /// \throws std::bad_alloc, std::runtime_error no randomness
     [[nodiscard]] std::string const& channel(unsigned node);
     /// Does a position still stand, and can it be called, if it does not poll?
+    // rule Q17
     [[nodiscard]] bool stands(unsigned node, std::uint32_t connection, bool polls);
     void enter(line_waiter& one) { waiting_.insert(one); }
     /// The node has refused a word about a line. It keeps none for a while; without the right to a lock's keys, none for that

@@ -14,6 +14,7 @@ namespace redlock::detail {
 
 namespace {
 
+// rule S16
 core::lease_terms terms_of(lock_options const& options, kind::lock_kind const& type)
 {
     core::lease_terms terms{.ttl = options.ttl, .slack = slack_of(options)};

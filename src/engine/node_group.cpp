@@ -112,12 +112,14 @@ void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
     listener_.on_nodes_changed();
 }
 
+// rule Q23
 void node_group::on_subscription_refused(unsigned node, std::string_view command, redis::resp_node const& why)
 {
     note_lack(node, command, why);
     listener_.on_nodes_changed();
 }
 
+// rule N9
 void node_group::inherit(node_group const& former)
 {
     auto const& peers = environment_.settings().peers;

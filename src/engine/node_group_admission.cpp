@@ -24,6 +24,7 @@ bool node_group::is_certain(unsigned node)
                                     environment_.loop().now());
 }
 
+// rule N7
 bool node_group::was_set_forward(unsigned node)
 {
     if (!admissions_.was_set_forward(node, *nodes_[node], environment_.loop().now()))
@@ -40,6 +41,7 @@ void node_group::require_markers()
         its->require();
 }
 
+// rules N5 and F6
 void node_group::on_marker_settled(unsigned node)
 {
     --marking_;
@@ -74,6 +76,7 @@ std::optional<core::instant> node_group::marked_since(unsigned node, lock_state 
     return lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
 }
 
+// rules N4 and F6
 std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_state const& lock) const
 {
     if (!is_quarantined(node, lock))
@@ -82,7 +85,8 @@ std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_s
 }
 
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
-/// (rule N4). Of a node that is being connected that is asked again when the connection stands.
+///. Of a node that is being connected that is asked again when the connection stands.
+// rules N4 and K1
 bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
 {
     if (!nodes_[node]->make_usable()) {

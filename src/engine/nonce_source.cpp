@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule A3
 #include "engine/nonce_source.hpp"
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule EL3
 #include "engine/observation.hpp"
 
 #include "engine/key_queue.hpp"
@@ -202,6 +203,7 @@ core::leader_version observation::proven() const
 
 /// What was told on a connection that is gone may have changed since, and nobody would say so. An announcement behind what
 /// is proven says that its leader is gone only if the node was asked after that was proven.
+// rule EL4
 bool observation::counts(unsigned node, core::leader_version proven)
 {
     finding const& its = found_[node];
@@ -251,6 +253,7 @@ void observation::weigh_once(std::optional<core::leader_verdict> const& verdict)
 }
 
 /// What is not confirmed may be in a moment, or be over.
+// rule EL5
 void observation::weigh_news(std::optional<core::leader_verdict> const& verdict)
 {
     core::instant const now = runtime_.loop().now();

@@ -6,6 +6,7 @@
 
 namespace redlock::detail {
 
+// rule A6
 void pending_releases::add(unsigned node, pending_release one, core::instant now) noexcept
 {
     auto& all = of_[node];

@@ -42,6 +42,7 @@ bool place_in_line::enter(std::shared_ptr<lock_state> const& lock, core::instant
 }
 
 /// What leaving needs is had before: a place that nobody can leave would cost who gives the lock to it its time.
+// rules Q16, Q18 and K6
 bool place_in_line::enter_somewhere()
 {
     auto const node = runtime_.lines.node_of(*lock_, silent_);
@@ -75,6 +76,7 @@ bool place_in_line::enter_somewhere()
     return true;
 }
 
+// rule Q2
 void place_in_line::ask()
 {
     waiting_.asked(runtime_.loop().now());
@@ -82,6 +84,7 @@ void place_in_line::ask()
     send(node_, kind::request::enter);
 }
 
+// rules Q5 and Q12
 void place_in_line::leave()
 {
     if (!std::exchange(standing_, false))
@@ -96,6 +99,7 @@ void place_in_line::leave()
                          core::node_set(node_));
 }
 
+// rule Q6
 inheritance const& place_in_line::inherit()
 {
     standing_ = false;
@@ -104,6 +108,7 @@ inheritance const& place_in_line::inherit()
     return inherited_;
 }
 
+// rule Q13
 void place_in_line::on_time()
 {
     core::instant const now = runtime_.loop().now();
@@ -122,6 +127,7 @@ void place_in_line::on_time()
         listener_.on_doubt(node_);
 }
 
+// rule Q17
 void place_in_line::nodes_changed()
 {
     if (!standing_ || called_)
@@ -146,7 +152,8 @@ void place_in_line::move()
     enter_somewhere() ? listener_.on_other_line() : listener_.on_no_line();
 }
 
-/// The node is silent, or the connection is gone: contenders meet at the next one (rule Q17).
+/// The node is silent, or the connection is gone: contenders meet at the next one.
+// rule Q17
 void place_in_line::move_on()
 {
     if (!lost())
@@ -176,6 +183,7 @@ void place_in_line::changed_here(core::node_set where)
         key_changed(node_);
 }
 
+// rule Q3
 void place_in_line::on_call(kind::call const& said)
 {
     using word = kind::call::word;
@@ -196,6 +204,7 @@ void place_in_line::on_call(kind::call const& said)
 
 /// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
 /// position may stand whose nonce claims or holds the lock.
+// rule Q3
 void place_in_line::forget_call()
 {
     inherited_.giver = inherited_.heir;
@@ -243,6 +252,7 @@ void place_in_line::hear_of_changes()
     listener_.on_moved();
 }
 
+// rules Q15 and Q23
 void place_in_line::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule EL2
 #pragma once
 
 #include "kind/election.hpp"

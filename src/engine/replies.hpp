@@ -40,6 +40,7 @@ inline void report(node_answer const& got, kind::lock_kind const& type, node_rep
 /// What it answered is none of the answers that there are.
 void report_refusal(redis::resp_node const&, node_report& row);
 /// The node refuses a leader's release as a whole: the lock can still be given back alone.
+// rule EL2
 [[nodiscard]] inline bool asks_for_lock_alone(node_answer const& got, kind::lock_kind const& type)
 {
     return type.proclaims && got.what == kind::request::release &&

@@ -35,6 +35,7 @@ protected:
     ~round() = default;
 
     /// May that still be sent in another form?
+    // rule A7
     [[nodiscard]] bool repeats(unsigned, kind::request, bool /*late*/) const { return false; }
     /// It has been.
     void on_repeated(unsigned, kind::request) {}
@@ -151,6 +152,7 @@ private:
     {
         return self().type().native(what) ? to.native() : std::nullopt;
     }
+    // rule K8
     [[nodiscard]] redis::script_form form_for(net::node const& to, kind::request what)
     {
         auto const* const script = self().type().script(what);
@@ -204,6 +206,7 @@ private:
 
     /// Which forms this connection understands, and whether the data are what they were.
     /// \return in which other form it is told what it has not executed
+    // rule F6
     [[nodiscard]] std::optional<redis::script_form>
     learn(unsigned node, std::uint32_t tag, kind::answer::meaning said, redis::resp_node const& reply)
     {

@@ -80,7 +80,8 @@ public:
         return std::min(std::max<core::duration>(2 * round_trip_, std::chrono::milliseconds{2}),
                         node_timeout);
     }
-    /// How long a lock is kept for whom it is handed to (rule Q16).
+    /// How long a lock is kept for whom it is handed to.
+    // rule Q16
     [[nodiscard]] std::chrono::milliseconds claim_window(core::duration node_timeout) const
     {
         auto const window = std::max<core::duration>(8 * round_trip_, std::chrono::milliseconds{50});

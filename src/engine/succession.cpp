@@ -52,6 +52,7 @@ std::shared_ptr<engine> succession::current() const
     return current_;
 }
 
+// rule N9
 succession::proposal succession::prepare(std::vector<std::string> nodes)
 {
     std::shared_ptr<engine> now;

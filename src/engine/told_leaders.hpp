@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule EL4
 #pragma once
 
 #include "core/leading.hpp"

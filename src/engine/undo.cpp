@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule A6
 #include "engine/undo.hpp"
 
 #include "core/instant.hpp"
@@ -15,6 +16,7 @@ node_group& undo::nodes()
     return owner_.nodes();
 }
 
+// rule Q12
 void undo::start(pending_release owed, core::node_set where, core::node_set reached)
 {
     owed_ = std::move(owed);
@@ -41,6 +43,7 @@ void undo::leave(unsigned node)
     owner_.keep(node, owed_);
 }
 
+// rule M3
 void undo::on_answer(node_answer const& got)
 {
     using meaning = kind::answer::meaning;

@@ -31,6 +31,7 @@ constexpr redis::script_call whose_call{redis::scripts::whose, 1, 1};
 constexpr std::array<std::string_view, 5> kept{fence_suffix, permit_fences_suffix, queue_suffix,
                                                leader_suffix, redis::marker_name};
 
+// rule Q23
 void append_enter(std::string& out, redis::script_form form, subject const& whose)
 {
     append_with_key_beside(out, enter_call, form, whose.key, queue_suffix);
@@ -41,6 +42,7 @@ void append_enter(std::string& out, redis::script_form form, subject const& whos
 }
 
 /// DELEX without IFEQ would delete whatever is there.
+// rule K8
 void append_release(std::string& out, redis::script_form form, subject const& whose)
 {
     if (!redis::is_native(form))
@@ -231,6 +233,7 @@ void append_common(std::string& out, request what, subject const& whose, redis::
     }
 }
 
+// rule Q2
 answer read_common(request what, redis::resp_node const& reply)
 {
     using meaning = answer::meaning;
@@ -299,6 +302,7 @@ sighting read_common_sighting(request what, redis::resp_node const& reply)
     }
 }
 
+// rule K7
 std::span<std::string_view const> kept_names()
 {
     return kept;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rules Q22 and EL1
 #include "kind/election.hpp"
 
 #include "core/attempt.hpp"
@@ -177,6 +178,7 @@ std::string proclamation_head(std::uint64_t term, std::uint64_t revision)
     return std::to_string(term) + ' ' + std::to_string(revision) + ' ';
 }
 
+// rule EL3
 std::optional<proclamation> read_leader(redis::resp_node const& reply)
 {
     if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::wrongtype)

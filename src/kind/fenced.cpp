@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rules K3 and S5
 #include "kind/fenced.hpp"
 
 #include "core/attempt.hpp"
@@ -111,6 +112,7 @@ private:
     }
 
     /// Below zero it is far beyond the end.
+    // rule F1
     static answer read_vote(redis::resp_node const& reply)
     {
         auto const counted = static_cast<std::uint64_t>(reply.number);

@@ -126,6 +126,7 @@ public:
 };
 
 /// What a kind of lock supplies: how it is written, how answers read, and what must agree. Constant.
+// rule K1
 struct lock_kind {
     core::agreement agreement;
     /// Do nodes vote only while they have the data that the connection began with (rule F6)? Then the end of a vote, a

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule M2
 #include "kind/multi.hpp"
 
 #include "core/attempt.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rules K3 and S5
 #include "core/attempt.hpp"
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
@@ -27,6 +28,7 @@ public:
         : vote_options_("$2\r\nNX\r\n$2\r\nPX\r\n" + milliseconds(key)), time_(milliseconds(key))
     {}
 
+    // rule A2
     void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
     {
         switch (what) {
@@ -59,6 +61,7 @@ private:
     static constexpr redis::script_call extension{redis::scripts::extend, 1, 3};
     static constexpr redis::script_call claiming{redis::scripts::vote, 2, 6};
 
+    // rule K8
     void append_extension(std::string& out, subject const& whose, redis::script_form form) const
     {
         if (!redis::is_native(form))
@@ -78,7 +81,8 @@ private:
         redis::append_argument(out, whose.giver);
     }
 
-    /// Only a nil says that another holds the key (docs/protocol.md, rule A4).
+    /// Only a nil says that another holds the key.
+    // rule A4
     static answer read_set(redis::resp_node const& reply)
     {
         if (reply.type == redis::resp_type::simple_string && reply.text == "OK")

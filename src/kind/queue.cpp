@@ -36,6 +36,7 @@ std::optional<std::chrono::microseconds> take_time(std::string_view& text)
 
 } // namespace
 
+// rules Q1 and Q16
 std::string position(std::string_view nonce, waiter_kind kind, std::chrono::milliseconds window,
                      permits wanted, std::string_view channel)
 {
@@ -62,6 +63,7 @@ std::optional<waiter> read_position(std::string_view position)
                   {.limit = static_cast<std::uint16_t>(limit), .count = static_cast<std::uint16_t>(wanted)}};
 }
 
+// rule Q3
 std::optional<call> read_call(std::string_view text)
 {
     auto const word = redis::take_word(text);

@@ -84,6 +84,7 @@ private:
                           redis::crlf, time_);
     }
 
+    // rule P3
     void append_vote(std::string& out, subject const& whose, redis::script_form form) const
     {
         append_call(out, redis::scripts::vote, 9, 3, whose, form);

@@ -14,6 +14,7 @@
 // The permits of a semaphore (docs/protocol.md, rules P1 to P9).
 namespace redlock::kind {
 
+// rule P10
 inline constexpr unsigned most_permits = 1024;
 
 /// Their numbers are below 1024, with a space between two of them.

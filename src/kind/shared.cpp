@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rules S4 and S10
 #include "kind/shared.hpp"
 
 #include "core/attempt.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule S5
 #pragma once
 
 #include "kind/kind.hpp"

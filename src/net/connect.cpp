@@ -160,6 +160,7 @@ failure no_master(redis::server_facts const& told)
 
 /// One Sentinel may be cut off from the others. If the server that it names is no master that takes writes, the next one is
 /// asked. The failure is that of a master, if any was named.
+// rule N8
 coroutine<bool> connector::meet_master()
 {
     std::optional<failure> with_master;

@@ -191,7 +191,8 @@ void loop::flush_all() noexcept
     flushing_.clear();
 }
 
-/// The machine's timers do not run by the clock that counts (rule H2): what is far off is approached in steps.
+/// The machine's timers do not run by the clock that counts: what is far off is approached in steps.
+// rule H2
 void loop::arm() noexcept
 {
     auto const due = wheel_.next_due();

@@ -81,6 +81,7 @@ public:
     }
 
     /// The reading of this turn, never later than the truth; good for the start of something.
+    // rule V1
     [[nodiscard]] core::instant now() const { return in_turn_ ? now_ : machine_->read_clocks(); }
     /// A fresh reading, for the end of something.
     core::instant read_clock();

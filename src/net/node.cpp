@@ -99,7 +99,8 @@ bool node::went_away()
     return true;
 }
 
-/// The master of a group may have stood still meanwhile, and not know that it has lost its replicas (rule N8).
+/// The master of a group may have stood still meanwhile, and not know that it has lost its replicas.
+// rule N8
 bool node::was_silent() const
 {
     return awaited_.empty() && terms_.longest_silence > core::duration::zero() &&
@@ -231,6 +232,7 @@ void node::work_off()
     set_timer();
 }
 
+// rule A4
 void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
@@ -251,7 +253,8 @@ void node::deliver(std::span<redis::resp_node const> message)
         down({node_result::refused, redis::classify(reply.text), redis::quote(reply.text)});
 }
 
-/// The master of a group does not take writes any more: another one may (docs/protocol.md, rule N8).
+/// The master of a group does not take writes any more: another one may.
+// rule N8
 bool node::refuses_writes(redis::resp_node const& reply) const
 {
     if (!redis::is_error(reply.type) || !facts_.group)

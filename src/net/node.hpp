@@ -119,6 +119,7 @@ public:
 
     /// Scripts travel as text until this connection has seen them work once.
     /// \param natively may it be a command where the server compares by itself?
+    // rule A7
     [[nodiscard]] redis::script_form form(redis::script const& s, bool natively) const
     {
         if (natively && native_)

@@ -82,6 +82,7 @@ void node::fail_soon()
     set_timer();
 }
 
+// rule N2
 void node::on_connected(std::shared_ptr<stream> made, introduction told)
 {
     loop::turn const begun(
@@ -145,6 +146,7 @@ void node::on_connect_failed(failure why)
     down(std::move(why));
 }
 
+// rule A7
 void node::down(failure why)
 {
     if (stream_)
@@ -179,6 +181,7 @@ void node::fail_all(failure const& why)
 
 /// What was sent may have been executed, but what the answers say does not count; they are read in their order. Whether the
 /// server tells something unasked is as true as before, and the answer to a subscription is to be known as such.
+// rule N7
 void node::discount_awaited()
 {
     std::size_t const count = awaited_.size(); // sinks may send again

@@ -33,6 +33,7 @@ void node::track()
     expect(tracking_sink_, 0);
 }
 
+// rule Q3
 void node::subscribe(std::string_view channel)
 {
     try {
@@ -119,7 +120,8 @@ void node::on_subscription(redis::resp_node const& reply)
     listener_.on_subscription_refused(index_, "SUBSCRIBE", reply);
 }
 
-/// A user that may not call others is called by nobody of the same user (docs/protocol.md, rule Q18).
+/// A user that may not call others is called by nobody of the same user.
+// rule Q18
 void node::on_publication(redis::resp_node const& reply)
 {
     if (!redis::is_error(reply.type))
@@ -135,6 +137,7 @@ bool node::answers_subscription(std::span<redis::resp_node const> push) const
     return answerable_ != 0 && awaited_.front().sink == &subscription_sink_ && redis::is_subscription(push);
 }
 
+// rule W2
 void node::on_push(std::span<redis::resp_node const> push)
 {
     if (auto const said = redis::read_message(push); said && subscribed() && said->channel == channel_)

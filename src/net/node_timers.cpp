@@ -29,6 +29,7 @@ void node::try_once()
 }
 
 /// Only moments change here: whoever hastens is not ready for what happens at them.
+// rule H10
 void node::hasten(core::reconnect_pace const& wanted)
 {
     if (closed_)
@@ -86,6 +87,7 @@ void node::set_timer()
         loop_.cancel(timer_);
 }
 
+// rule V4
 void node::on_timer()
 {
     due_.reset();
@@ -125,6 +127,7 @@ bool node::check_due()
     return checks() && core::reached(checked_ + terms_.check_interval, loop_.now());
 }
 
+// rule N7
 void node::check()
 {
     checked_ = loop_.now();
@@ -156,6 +159,7 @@ void node::on_info(redis::resp_node const& reply)
 }
 
 /// Any answer shows that the connection is alive, also one that forbids the question.
+// rule N7
 void node::on_time(std::span<redis::resp_node const> reply)
 {
     checking_ = false;

@@ -136,6 +136,7 @@ server_error classify_word(std::string_view text) noexcept
 
 } // namespace
 
+// rule A4
 server_error classify(std::string_view error_text) noexcept
 {
     constexpr std::string_view generic = "ERR ";
@@ -158,6 +159,7 @@ bool is_about_keys(std::string_view error_text) noexcept
            error_text.find(" key", object) != std::string_view::npos;
 }
 
+// rule A8
 bool permanent(server_error error) noexcept
 {
     switch (error) {

@@ -99,8 +99,9 @@ void handshake::send_select_and_names(bool name_client)
     send_questions();
 }
 
-/// May this server vote? In the same flight: admission costs no round trip (docs/protocol.md, rule N2). Plain INFO,
+/// May this server vote? In the same flight: admission costs no round trip. Plain INFO,
 /// because old servers take one section at most.
+// rule N2
 void handshake::send_questions()
 {
     send(request::info, {"INFO"});
@@ -165,6 +166,7 @@ server_facts handshake::facts() const
     return facts;
 }
 
+// rule N6
 handshake::step handshake::on_error(request answered, std::string_view words)
 {
     auto const error = classify(words);

@@ -22,6 +22,7 @@ std::string read_id(std::string_view value)
 }
 
 /// Zeros, or no offset, say that there was no earlier data set. Anything else says that there was one, or may have been.
+// rule N5
 bool is_some_id(std::string_view value)
 {
     return value.empty() || !std::ranges::all_of(value, [](char c) { return c == '0'; });
@@ -127,6 +128,7 @@ struct reading {
     }
 
     /// Whoever names a version of its own tells with Redis' only whom it is compatible with.
+    // rule K8
     [[nodiscard]] std::optional<script_form> native() const
     {
         if (is_other)
@@ -146,6 +148,7 @@ struct reading {
 
 } // namespace
 
+// rules N2 and N6
 server_info parse_info(std::string_view text)
 {
     if (text.size() > longest_info)

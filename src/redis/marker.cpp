@@ -39,6 +39,7 @@ std::string_view lineage(std::string_view text)
     return take_until('/', text);
 }
 
+// rule F6
 std::optional<marker> read_marker(std::string_view reply)
 {
     constexpr std::size_t longest_marker = 256;

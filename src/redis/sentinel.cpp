@@ -46,6 +46,7 @@ std::string sentinel_talk::take_output()
     return std::exchange(output_, {});
 }
 
+// rule N8
 sentinel_talk::step sentinel_talk::on_reply(std::span<resp_node const> message)
 {
     auto const reply = body(message);

@@ -330,6 +330,7 @@ std::string display(endpoint const& node)
     return url + '/' + encode_path(node.group) + option;
 }
 
+// rule N1
 bool same_server(endpoint const& a, endpoint const& b)
 {
     bool const local = a.transport == kind::unix_socket;

@@ -117,7 +117,8 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
     BOOST_TEST(finished_run({"leader", "seat"}, dead).status == 69);
 }
 
-/// Rule EL2: and the lock's key is gone.
+/// And the lock's key is gone.
+// rule EL2
 BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
 {
     std::string const other_keys = "~seat ~seat:redlock-fence ~seat:redlock-queue ~redlock-marker";

@@ -470,6 +470,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_two_urls_of_one_server_as_error)
 }
 
 /// Each of them alone makes those who wait ask by turns.
+// rule Q23
 BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
 {
     std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
@@ -524,6 +525,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
     BOOST_TEST(report_of(usual, {"--shared", "--prepare", "seat"}).found("rights") == "");
 }
 
+// rule EL7
 BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
 {
     std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";

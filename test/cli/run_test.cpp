@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(wait_for_taken_permit_is_conflict_as_long_as_majority_is_th
         BOOST_TEST(finished_run(words(name, {"-w", "300ms"}, "true"), env()).status == 69, name);
 }
 
-/// Rule S16.
+// rule S16
 BOOST_AUTO_TEST_CASE(tokens_of_readers_and_writers_follow_the_order_of_grants)
 {
     auto const token = [&](std::string const& how) {

@@ -75,6 +75,7 @@ struct unknown_node_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(admission, unknown_node_fixture)
 
+// rules N2 and K1
 BOOST_AUTO_TEST_CASE(quarantined_node_is_sent_neither_vote_nor_release)
 {
     says({{"uptime_in_seconds", "3"}});
@@ -88,6 +89,7 @@ BOOST_AUTO_TEST_CASE(quarantined_node_is_sent_neither_vote_nor_release)
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(node_old_enough_for_short_lock_is_quarantined_for_longer_lock)
 {
     says({{"uptime_in_seconds", "30"}});
@@ -104,6 +106,7 @@ BOOST_AUTO_TEST_CASE(node_old_enough_for_short_lock_is_quarantined_for_longer_lo
 }
 
 /// The key that was lost may be the longer one's.
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_of_a_name)
 {
     says({{"uptime_in_seconds", "30"}});
@@ -114,6 +117,7 @@ BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_of_a_name)
 }
 
 /// The key that was lost may be one that is made only now: of another client, which has such a lock, too.
+// rule N4
 BOOST_AUTO_TEST_CASE(longer_lock_made_later_stops_extension_on_young_node)
 {
     says({{"uptime_in_seconds", "30"}});
@@ -125,7 +129,8 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_later_stops_extension_on_young_node)
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
-/// Rule N9: what was made for the former nodes counts for the new ones, also before it is used.
+/// What was made for the former nodes counts for the new ones, also before it is used.
+// rule N9
 BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_changed)
 {
     says({{"uptime_in_seconds", "30"}});
@@ -139,6 +144,7 @@ BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_c
 }
 
 /// And the other way round: who goes on with the former nodes may help a second owner to a majority.
+// rule N9
 BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extension_on_former_ones)
 {
     says({{"uptime_in_seconds", "30"}});
@@ -152,7 +158,8 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extensi
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
-/// Rules N4 and N9: the life before was heard of a moment ago, and so this one is no older, whatever it says.
+/// The life before was heard of a moment ago, and so this one is no older, whatever it says.
+// rules N4 and N9
 BOOST_AUTO_TEST_CASE(restart_between_two_lists_of_nodes_is_not_before_what_was_heard)
 {
     says({{"uptime_in_seconds", "60"}});
@@ -165,6 +172,7 @@ BOOST_AUTO_TEST_CASE(restart_between_two_lists_of_nodes_is_not_before_what_was_h
 }
 
 /// Q is 1.01 times the key's whole time, slack included.
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_outlasts_ttl_and_slack)
 {
     says({{"uptime_in_seconds", "31"}});
@@ -174,6 +182,7 @@ BOOST_AUTO_TEST_CASE(quarantine_outlasts_ttl_and_slack)
 }
 
 /// Who waits for one lock, and until when, is told with its name.
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantined_node_is_reported_with_lock_name_and_time_left)
 {
     says({{"uptime_in_seconds", "30"}});
@@ -190,6 +199,7 @@ BOOST_AUTO_TEST_CASE(quarantined_node_is_reported_with_lock_name_and_time_left)
     BOOST_TEST((change->remaining > 1s && change->remaining <= 38s));
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_counts_longest_ttl_of_other_clients)
 {
     config settings = settings_for({node.url()});
@@ -201,6 +211,7 @@ BOOST_AUTO_TEST_CASE(quarantine_counts_longest_ttl_of_other_clients)
     BOOST_TEST((table.at(0).remaining > 1s));
 }
 
+// rule N3
 BOOST_AUTO_TEST_CASE(loading_node_is_connected_again_until_ready)
 {
     says({{"loading", "1"}});
@@ -212,6 +223,7 @@ BOOST_AUTO_TEST_CASE(loading_node_is_connected_again_until_ready)
     BOOST_TEST(node.accepted() >= 2U);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantined_node_keeps_its_connection)
 {
     says({{"uptime_in_seconds", "3"}});

@@ -30,6 +30,7 @@ struct watched_cluster_fixture : scripted_cluster {
 BOOST_AUTO_TEST_SUITE(after_the_end)
 
 /// Of an extension that was under way nothing more is told.
+// rule H7
 BOOST_FIXTURE_TEST_CASE(broken_connection_after_release_changes_nothing, watched_cluster_fixture)
 {
     auto const got = try_acquire(lock());
@@ -52,6 +53,7 @@ BOOST_FIXTURE_TEST_CASE(broken_connection_after_release_changes_nothing, watched
 }
 
 /// What was said of the vote before says nothing of this one.
+// rule A6
 BOOST_FIXTURE_TEST_CASE(cancelled_vote_is_undone_although_previous_vote_was_denied, separate_node)
 {
     refuse();
@@ -71,6 +73,7 @@ BOOST_FIXTURE_TEST_CASE(cancelled_vote_is_undone_although_previous_vote_was_deni
 }
 
 /// The vote has waited for its connection, and its key lives from then on.
+// rule A6
 BOOST_FIXTURE_TEST_CASE(vote_executed_late_is_undone, held_clock_fixture)
 {
     constexpr lock_options brief{.ttl = 1s, .slack = 100ms, .node_timeout = 500ms};
@@ -105,6 +108,7 @@ BOOST_FIXTURE_TEST_CASE(vote_with_broken_connection_is_undone, scripted_cluster)
 }
 
 /// It would come behind the release.
+// rule R1
 BOOST_FIXTURE_TEST_CASE(extension_with_unknown_script_is_not_resent_after_release, scripted_cluster)
 {
     auto const all_is_read = [this](std::string behind) {
@@ -132,6 +136,7 @@ BOOST_FIXTURE_TEST_CASE(extension_with_unknown_script_is_not_resent_after_releas
     BOOST_TEST(!surprised());
 }
 
+// rule R1
 BOOST_FIXTURE_TEST_CASE(release_that_missed_a_node_is_sent_when_node_returns, scripted_cluster)
 {
     auto const got = try_acquire(lock());
@@ -142,6 +147,7 @@ BOOST_FIXTURE_TEST_CASE(release_that_missed_a_node_is_sent_when_node_returns, sc
     BOOST_TEST(nodes[2]->accepted() == 2U);
 }
 
+// rule R2
 BOOST_FIXTURE_TEST_CASE(release_with_keys_gone_fails_with_lease_lost, scripted_cluster)
 {
     auto const got = try_acquire(lock());

@@ -28,6 +28,7 @@ std::vector<std::string> words_at(scripted_node const& node, std::string const& 
 BOOST_FIXTURE_TEST_SUITE(attempts, scripted_cluster)
 
 /// A late vote of the one before could not be told from one of the present one.
+// rule A3
 BOOST_AUTO_TEST_CASE(each_attempt_has_its_own_nonce)
 {
     expect_everywhere("SET", reply(canned::loading));
@@ -41,6 +42,7 @@ BOOST_AUTO_TEST_CASE(each_attempt_has_its_own_nonce)
 }
 
 /// Far above any date.
+// rule F1
 BOOST_AUTO_TEST_CASE(fenced_attempt_proposes_more_than_any_reported_fence)
 {
     expect_everywhere("EVAL", reply(canned::marker));

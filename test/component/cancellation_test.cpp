@@ -77,6 +77,7 @@ void sweep(asio::cancellation_type type, bool inside)
 
 BOOST_AUTO_TEST_SUITE(cancellation)
 
+// rule A6
 BOOST_AUTO_TEST_CASE(terminal_cancellation_at_every_step_completes_operation_once)
 {
     sweep(asio::cancellation_type::terminal, false);

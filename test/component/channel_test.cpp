@@ -227,6 +227,7 @@ struct reader : detail::message_listener {
 
 BOOST_AUTO_TEST_SUITE(channels)
 
+// rule Q3
 BOOST_FIXTURE_TEST_CASE(node_subscribes_once_in_each_connection, connected_fixture)
 {
     BOOST_TEST(!node.subscribed());
@@ -250,6 +251,7 @@ BOOST_FIXTURE_TEST_CASE(node_subscribes_once_in_each_connection, connected_fixtu
     BOOST_TEST(node.subscribed());
 }
 
+// rule Q3
 BOOST_FIXTURE_TEST_CASE(message_is_told_though_no_reply_is_awaited, connected_fixture)
 {
     hear();
@@ -261,6 +263,7 @@ BOOST_FIXTURE_TEST_CASE(message_is_told_though_no_reply_is_awaited, connected_fi
     BOOST_TEST(server.accepted() == 1U);
 }
 
+// rule Q3
 BOOST_FIXTURE_TEST_CASE(subscription_in_resp2_is_refused_without_a_byte, resp2_fixture)
 {
     BOOST_TEST(!node.may_subscribe());
@@ -274,6 +277,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_in_resp2_is_refused_without_a_byte, resp2_f
     BOOST_TEST(undisturbed());
 }
 
+// rule Q17
 BOOST_FIXTURE_TEST_CASE(refused_subscription_is_told_once_and_asked_for_in_next_connection, connected_fixture)
 {
     server.expect("SUBSCRIBE", reply(canned::noperm_subscribe));
@@ -299,6 +303,7 @@ BOOST_FIXTURE_TEST_CASE(refused_subscription_is_told_once_and_asked_for_in_next_
 }
 
 /// A proxy may know the command, and no pushes.
+// rule Q17
 BOOST_FIXTURE_TEST_CASE(subscription_answered_by_no_push_is_refused, connected_fixture)
 {
     server.expect("SUBSCRIBE", reply("*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n"));
@@ -372,6 +377,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_push_behind_answer_is_no_answer_to_what_tha
     BOOST_TEST(server.accepted() == 1U);
 }
 
+// rule Q3
 BOOST_FIXTURE_TEST_CASE(other_channels_messages_are_ignored, connected_fixture)
 {
     hear();
@@ -383,6 +389,7 @@ BOOST_FIXTURE_TEST_CASE(other_channels_messages_are_ignored, connected_fixture)
     BOOST_TEST(server.accepted() == 1U);
 }
 
+// rule Q3
 BOOST_FIXTURE_TEST_CASE(messages_between_replies_leave_them_their_order, connected_fixture)
 {
     server.expect("SET", reply("$3\r\none\r\n"))
@@ -442,6 +449,7 @@ BOOST_FIXTURE_TEST_CASE(closed_node_is_not_subscribed, connected_fixture)
 }
 
 /// It is told late, with the next answer.
+// rule Q3
 BOOST_FIXTURE_TEST_CASE(unread_message_does_not_end_connection, connected_fixture)
 {
     subscribe();
@@ -533,6 +541,7 @@ BOOST_FIXTURE_TEST_CASE(refused_tracking_behind_set_forward_clock_is_told, set_f
     BOOST_TEST(!node.may_track());
 }
 
+// rule Q3
 BOOST_AUTO_TEST_CASE(real_server_sends_what_is_published)
 {
     redis_server server;
@@ -556,6 +565,7 @@ BOOST_AUTO_TEST_CASE(real_server_sends_what_is_published)
     alone.node.close();
 }
 
+// rule Q23
 BOOST_AUTO_TEST_CASE(real_server_refuses_channel_to_user_without_right)
 {
     redis_server_options options;
@@ -588,6 +598,7 @@ BOOST_FIXTURE_TEST_CASE(group_passes_messages_on, group_fixture)
     BOOST_TEST(who.heard == texts{"0 hello"});
 }
 
+// rule Q23
 BOOST_FIXTURE_TEST_CASE(group_shows_refused_subscription_in_servers_words, group_fixture)
 {
     server.expect("SUBSCRIBE", reply(canned::noperm_subscribe));
@@ -599,6 +610,7 @@ BOOST_FIXTURE_TEST_CASE(group_shows_refused_subscription_in_servers_words, group
 }
 
 /// A channel to which nobody may publish is of no use.
+// rule Q18
 BOOST_FIXTURE_TEST_CASE(subscription_is_refused_if_publishing_is, group_fixture)
 {
     server.expect("PUBLISH", reply(canned::noperm));
@@ -611,6 +623,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_is_refused_if_publishing_is, group_fixture)
 }
 
 /// Who asks in each connection is refused in each.
+// rule Q23
 BOOST_FIXTURE_TEST_CASE(group_tells_observer_once_what_is_refused, group_fixture)
 {
     server.expect("SUBSCRIBE", reply(canned::noperm_subscribe))

@@ -72,6 +72,7 @@ struct slow_observer_fixture : clock_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(clocks, clock_fixture)
 
+// rule H2
 BOOST_AUTO_TEST_CASE(lease_ends_when_machine_was_suspended_past_deadline)
 {
     expect_end_after(&held_clock::suspend);
@@ -107,12 +108,14 @@ BOOST_AUTO_TEST_CASE(attempt_begun_inside_handler_that_took_long_has_its_whole_t
     BOOST_TEST(!*ended, ended->message());
 }
 
+// rule H2
 BOOST_AUTO_TEST_CASE(lease_ends_in_time_although_clocks_are_slewed)
 {
     expect_end_after(&held_clock::advance_while_others_are_slewed);
 }
 
 /// What the two ran further is not added up.
+// rule H2
 BOOST_AUTO_TEST_CASE(lease_lasts_until_one_clock_reaches_its_deadline)
 {
     acquire();
@@ -158,6 +161,7 @@ BOOST_AUTO_TEST_CASE(timers_are_due_after_suspension_although_clocks_were_slewed
     BOOST_TEST((told->end == lease_end::lost));
 }
 
+// rule V5
 BOOST_AUTO_TEST_CASE(votes_from_before_a_suspension_are_too_slow)
 {
     expect_everywhere("SET", late(canned::ok));
@@ -171,6 +175,7 @@ BOOST_AUTO_TEST_CASE(votes_from_before_a_suspension_are_too_slow)
     BOOST_TEST(result->ec == errc::too_slow);
 }
 
+// rule V1
 BOOST_AUTO_TEST_CASE(lease_validity_counts_from_before_its_votes)
 {
     expect_everywhere("SET", late(canned::ok));
@@ -184,6 +189,7 @@ BOOST_AUTO_TEST_CASE(lease_validity_counts_from_before_its_votes)
     BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl) - 1min));
 }
 
+// rule V1
 BOOST_AUTO_TEST_CASE(lease_validity_does_not_include_connecting)
 {
     expect_everywhere("HELLO", late(canned::hello));
@@ -197,6 +203,7 @@ BOOST_AUTO_TEST_CASE(lease_validity_does_not_include_connecting)
     BOOST_TEST((result->granted.remaining() == core::validity(terms.ttl)));
 }
 
+// rule H4
 BOOST_AUTO_TEST_CASE(extended_validity_counts_from_before_the_extension)
 {
     acquire();
@@ -213,6 +220,7 @@ BOOST_AUTO_TEST_CASE(extended_validity_counts_from_before_the_extension)
     BOOST_TEST((held.remaining() == core::validity(terms.ttl) - 2min));
 }
 
+// rule H7
 BOOST_FIXTURE_TEST_CASE(extension_counted_after_deadline_fails_with_lease_lost, slow_observer_fixture)
 {
     watcher->slow_in_extensions = true;
@@ -221,6 +229,7 @@ BOOST_FIXTURE_TEST_CASE(extension_counted_after_deadline_fails_with_lease_lost, 
     BOOST_TEST(watcher->grants >= 2U);
 }
 
+// rule V5
 BOOST_FIXTURE_TEST_CASE(grant_expired_before_delivery_is_undone, slow_observer_fixture)
 {
     auto const got = try_acquire(lock("resource", terms));

@@ -56,6 +56,7 @@ struct election_key {
 
 BOOST_FIXTURE_TEST_SUITE(election_scripts, election_key)
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(proclamation_needs_our_lock_and_no_higher_fence)
 {
     hold(b, "7");
@@ -82,7 +83,8 @@ BOOST_AUTO_TEST_CASE(proclamation_is_set_where_lock_is_repaired)
     BOOST_TEST(leader() == "8192 1 a");
 }
 
-/// Rule EL2: it came after what it was sent before.
+/// It came after what it was sent before.
+// rules K10 and EL2
 BOOST_AUTO_TEST_CASE(late_extension_leaves_a_later_revision)
 {
     hold(a, "8");
@@ -117,6 +119,7 @@ BOOST_AUTO_TEST_CASE(proclamation_replaces_other_data)
     BOOST_TEST(leader() == "8192 1 a");
 }
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(full_server_renews_and_proclaims)
 {
     hold(a, "8");

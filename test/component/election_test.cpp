@@ -14,6 +14,7 @@ namespace redlock::test {
 
 BOOST_FIXTURE_TEST_SUITE(elections, election_fixture)
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(campaign_proclaims_leader_on_every_node)
 {
     participant& leader = add_leader("host:80");
@@ -23,6 +24,7 @@ BOOST_AUTO_TEST_CASE(campaign_proclaims_leader_on_every_node)
     BOOST_TEST(proclaiming(proclamation_of(leader.held, "host:80")) == 3U);
 }
 
+// rule EL3
 BOOST_AUTO_TEST_CASE(leader_is_known_to_others_once_its_campaign_has_completed)
 {
     participant& other = add();
@@ -36,6 +38,7 @@ BOOST_AUTO_TEST_CASE(leader_is_known_to_others_once_its_campaign_has_completed)
     BOOST_TEST(found.value == "host:80");
 }
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(proclamation_lives_as_long_as_its_lock)
 {
     participant& leader = add_leader();
@@ -69,6 +72,7 @@ BOOST_AUTO_TEST_CASE(value_that_is_too_long_is_misconfigured_at_once)
     BOOST_TEST(ask(one).value == "old");
 }
 
+// rule EL1
 BOOST_AUTO_TEST_CASE(next_leader_has_a_later_term)
 {
     participant& first = add_leader("a");
@@ -86,7 +90,8 @@ BOOST_AUTO_TEST_CASE(next_leader_has_a_later_term)
     BOOST_TEST(proclaiming(proclamation_of(second.held, "b")) == 3U);
 }
 
-/// Rule EL1: each leader is voted for.
+/// Each leader is voted for.
+// rule EL1
 BOOST_AUTO_TEST_CASE(leadership_is_not_handed_over_within_a_client)
 {
     participant& one = add_leader("a");
@@ -100,6 +105,7 @@ BOOST_AUTO_TEST_CASE(leadership_is_not_handed_over_within_a_client)
     BOOST_TEST((next.term() & 1023U) == 0U);
 }
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(resignation_retracts_proclamation_on_every_node)
 {
     participant& leader = add_leader();
@@ -117,6 +123,7 @@ BOOST_AUTO_TEST_CASE(resignation_retracts_proclamation_on_every_node)
     BOOST_TEST(found.value.empty());
 }
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(resignation_along_the_line_retracts_proclamation)
 {
     participant& leader = add_leader();
@@ -131,6 +138,7 @@ BOOST_AUTO_TEST_CASE(resignation_along_the_line_retracts_proclamation)
 }
 
 /// Another's is none of ours.
+// rule EL2
 BOOST_AUTO_TEST_CASE(resignation_leaves_what_others_have_proclaimed)
 {
     participant& leader = add_leader();
@@ -143,7 +151,7 @@ BOOST_AUTO_TEST_CASE(resignation_leaves_what_others_have_proclaimed)
     BOOST_TEST(proclaimed(1).empty());
 }
 
-/// Rule EL6.
+// rule EL6
 BOOST_AUTO_TEST_CASE(resignation_that_failed_is_repeated)
 {
     participant& leader = add_leader();
@@ -163,6 +171,7 @@ BOOST_AUTO_TEST_CASE(resignation_that_failed_is_repeated)
     BOOST_TEST(*leader.resigned == errc::released);
 }
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_proclaimed)
 {
     participant& leader = add_leader("old");
@@ -176,6 +185,7 @@ BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_proclaimed)
 }
 
 /// What is under way says the old one.
+// rule EL2
 BOOST_AUTO_TEST_CASE(new_value_is_not_confirmed_by_a_round_that_told_the_old_one)
 {
     participant& leader = add_leader("old");
@@ -190,6 +200,7 @@ BOOST_AUTO_TEST_CASE(new_value_is_not_confirmed_by_a_round_that_told_the_old_one
     }
 }
 
+// rule EL2
 BOOST_AUTO_TEST_CASE(node_that_was_away_is_told_with_a_later_extension)
 {
     net.kill(2);
@@ -201,7 +212,8 @@ BOOST_AUTO_TEST_CASE(node_that_was_away_is_told_with_a_later_extension)
     BOOST_TEST(proclaimed(2) == proclamation_of(leader.held, "a:1"));
 }
 
-/// Rule EL2: what a former leader says late is refused where somebody came after it.
+/// What a former leader says late is refused where somebody came after it.
+// rule EL2
 BOOST_AUTO_TEST_CASE(old_proclamation_does_not_replace_a_newer_one)
 {
     participant& old = add_leader("old");
@@ -219,6 +231,7 @@ BOOST_AUTO_TEST_CASE(old_proclamation_does_not_replace_a_newer_one)
 }
 
 /// An extension that is overtaken by those on a later connection (rule EL4).
+// rules K10 and EL2
 BOOST_AUTO_TEST_CASE(late_extension_does_not_bring_back_an_earlier_value)
 {
     participant& leader = add_leader("old");
@@ -247,6 +260,7 @@ BOOST_AUTO_TEST_CASE(late_extension_does_not_bring_back_an_earlier_value)
 }
 
 /// Then it leads nobody, and gives the lock back.
+// rule EL2
 BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
 {
     participant& one = add();
@@ -264,7 +278,8 @@ BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
     }
 }
 
-/// Rule EL2: a server that keeps the proclamation's key from this user refuses each script that names it.
+/// A server that keeps the proclamation's key from this user refuses each script that names it.
+// rule EL2
 BOOST_AUTO_TEST_CASE(lock_is_given_back_where_proclamation_is_refused)
 {
     participant& one = add();
@@ -279,6 +294,7 @@ BOOST_AUTO_TEST_CASE(lock_is_given_back_where_proclamation_is_refused)
         BOOST_TEST(!on(n, "seat").has_value());
 }
 
+// rule EL6
 BOOST_AUTO_TEST_CASE(cancelled_campaign_leaves_nothing)
 {
     participant& leader = add_leader("a");
@@ -313,6 +329,7 @@ BOOST_AUTO_TEST_CASE(campaign_begun_elsewhere_is_cancelled_in_its_second_step)
 }
 
 /// Whenever that happens: during the votes, while it proclaims.
+// rule EL6
 BOOST_AUTO_TEST_CASE(campaign_cancelled_at_any_time_leaves_nothing)
 {
     for (int i = 0; i != 60; ++i) {
@@ -335,6 +352,7 @@ BOOST_AUTO_TEST_CASE(campaign_cancelled_at_any_time_leaves_nothing)
 }
 
 /// Whenever that happens, the next one leads after the lock has expired at the latest, and everybody knows it.
+// rule EL1
 BOOST_AUTO_TEST_CASE(leader_that_crashed_at_any_time_is_followed_by_another)
 {
     options.ttl = 1s;
@@ -356,6 +374,7 @@ BOOST_AUTO_TEST_CASE(leader_that_crashed_at_any_time_is_followed_by_another)
     }
 }
 
+// rule EL1
 BOOST_AUTO_TEST_CASE(election_and_fenced_mutex_exclude_each_other)
 {
     participant& leader = add_leader();

@@ -145,6 +145,7 @@ BOOST_AUTO_TEST_CASE(extension_refused_by_majority_ends_lease)
 }
 
 /// One node is out of order, so the round has failed with the first of the others: what the second one says counts as well.
+// rule H6
 BOOST_AUTO_TEST_CASE(extension_refused_by_all_remaining_nodes_ends_lease)
 {
     scripted_cluster three;

@@ -84,6 +84,7 @@ struct overdue_fenced_lease_fixture : held_clock_base, scripted_cluster {
 
 BOOST_FIXTURE_TEST_SUITE(late_votes, late_third_node_fixture)
 
+// rule F2
 BOOST_AUTO_TEST_CASE(late_vote_with_smaller_token_is_not_counted)
 {
     lease const held = acquire_fenced(behind);
@@ -100,6 +101,7 @@ BOOST_AUTO_TEST_CASE(late_vote_with_equal_token_is_counted)
 }
 
 /// The lease is held, or gone: nobody counts on that key.
+// rule A7
 BOOST_AUTO_TEST_CASE(late_vote_with_unknown_script_is_not_resent)
 {
     lease held = acquire_fenced(at_the_token);
@@ -124,6 +126,7 @@ BOOST_AUTO_TEST_CASE(late_vote_that_grants_is_counted)
     BOOST_TEST(held.votes() == 3U);
 }
 
+// rule H5
 BOOST_AUTO_TEST_CASE(late_vote_that_denies_is_not_counted)
 {
     lease const held = acquire_plain(canned::nil);
@@ -135,6 +138,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(differing_counters, differing_counters_fixture)
 
+// rule F2
 BOOST_AUTO_TEST_CASE(fenced_attempt_with_refused_write_back_is_contended)
 {
     auto const got = acquire(canned::zero);
@@ -142,11 +146,13 @@ BOOST_AUTO_TEST_CASE(fenced_attempt_with_refused_write_back_is_contended)
     BOOST_TEST(got->granted.empty());
 }
 
+// rule F2
 BOOST_AUTO_TEST_CASE(fenced_attempt_with_unknown_write_back_script_has_no_quorum)
 {
     BOOST_TEST(acquire(canned::noscript)->ec == errc::no_quorum);
 }
 
+// rule F2
 BOOST_AUTO_TEST_CASE(fenced_attempt_writes_highest_counter_back)
 {
     auto const got = acquire(canned::one);
@@ -158,6 +164,7 @@ BOOST_AUTO_TEST_CASE(fenced_attempt_writes_highest_counter_back)
 }
 
 /// All that is said of fences is about the data that the node had when it was connected.
+// rule F6
 BOOST_AUTO_TEST_CASE(write_back_names_incarnation_that_voted)
 {
     auto const got = acquire(canned::one);
@@ -175,6 +182,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(reconnecting_nodes, scripted_cluster)
 
 /// Whose data it is will be told by the handshake.
+// rule F6
 BOOST_AUTO_TEST_CASE(reconnecting_node_is_sent_no_fenced_vote_or_extension)
 {
     auto const before = try_acquire(lock("before"));
@@ -200,6 +208,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(fenced_suspects, overdue_fenced_lease_fixture)
 
+// rule F5
 BOOST_AUTO_TEST_CASE(fenced_suspect_is_not_proven_by_repaired_keys)
 {
     clock.advance(tolerant.ttl);
@@ -209,6 +218,7 @@ BOOST_AUTO_TEST_CASE(fenced_suspect_is_not_proven_by_repaired_keys)
     BOOST_TEST(!surprised());
 }
 
+// rule F5
 BOOST_AUTO_TEST_CASE(fenced_suspect_is_not_proven_by_one_repaired_key_of_two)
 {
     clock.advance(tolerant.ttl);
@@ -227,6 +237,7 @@ BOOST_AUTO_TEST_CASE(fenced_suspect_is_proven_by_unbroken_keys)
     BOOST_TEST(held.valid());
 }
 
+// rule F5
 BOOST_AUTO_TEST_CASE(fenced_lease_is_extended_by_repaired_keys_before_deadline)
 {
     clock.advance(tolerant.ttl / 2);

@@ -97,6 +97,7 @@ struct fenced_shared_fixture : line_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(fenced_shared_mutexes, fenced_shared_fixture)
 
+// rule S16
 BOOST_AUTO_TEST_CASE(tokens_follow_the_order_of_grants)
 {
     settle();
@@ -120,6 +121,7 @@ BOOST_AUTO_TEST_CASE(tokens_follow_the_order_of_grants)
     BOOST_TEST(read(one).held.fencing_token() > second);
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(first_readers_of_all_have_the_same_token)
 {
     contender& one = add_reader();
@@ -128,6 +130,7 @@ BOOST_AUTO_TEST_CASE(first_readers_of_all_have_the_same_token)
     BOOST_TEST(nodes_at(number_of(one.held)) == 3U);
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(readers_of_one_client_share_token)
 {
     contender& one = add();
@@ -147,6 +150,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_share_token)
     BOOST_TEST(held[1].fencing_token() == held[2].fencing_token());
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(reader_takes_greatest_number_and_raises_the_others)
 {
     auto const number = ahead();
@@ -158,6 +162,7 @@ BOOST_AUTO_TEST_CASE(reader_takes_greatest_number_and_raises_the_others)
     BOOST_TEST(nodes_at(number_of(one.held)) == 3U);
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(writer_is_above_reader_whose_number_one_node_knew)
 {
     auto const number = ahead();
@@ -171,6 +176,7 @@ BOOST_AUTO_TEST_CASE(writer_is_above_reader_whose_number_one_node_knew)
 }
 
 /// While a writer waits, or has failed to get a majority, its number is on some nodes.
+// rule S16
 BOOST_AUTO_TEST_CASE(higher_fence_is_no_loss_to_reader)
 {
     contender& one = add_reader();
@@ -181,6 +187,7 @@ BOOST_AUTO_TEST_CASE(higher_fence_is_no_loss_to_reader)
     BOOST_TEST(number_of(one.held) == number);
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(higher_fence_is_a_loss_to_writer)
 {
     contender& one = add_writer();
@@ -190,6 +197,7 @@ BOOST_AUTO_TEST_CASE(higher_fence_is_a_loss_to_writer)
     BOOST_TEST(!one.holds());
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(late_reader_is_refused_once_later_writer_was_there)
 {
     fenced_register<int> value;
@@ -204,6 +212,7 @@ BOOST_AUTO_TEST_CASE(late_reader_is_refused_once_later_writer_was_there)
     BOOST_TEST(!value.read(token).has_value());
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(reader_shuts_out_late_writer)
 {
     settle();
@@ -217,6 +226,7 @@ BOOST_AUTO_TEST_CASE(reader_shuts_out_late_writer)
     BOOST_TEST(value.read(add_reader().held.fencing_token()).has_value());
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(tokens_go_on_where_nodes_have_lost_their_data)
 {
     contender& writer = add_writer();
@@ -246,6 +256,7 @@ BOOST_AUTO_TEST_CASE(tokens_go_on_where_nodes_have_lost_their_data)
 }
 
 /// As a replica that was behind does, or a server with an old file.
+// rule S16
 BOOST_AUTO_TEST_CASE(reader_is_above_writer_of_which_nodes_have_an_older_fence)
 {
     settle();
@@ -272,6 +283,7 @@ BOOST_AUTO_TEST_CASE(reader_is_above_writer_of_which_nodes_have_an_older_fence)
 
 /// Nobody waits there, but for its date: whoever answers for nodes that have lost their data has readers who begin late
 /// enough, too.
+// rule S16
 BOOST_AUTO_TEST_CASE(date_of_reader_is_after_that_of_forgotten_writer)
 {
     contender& writer = add_writer();
@@ -285,6 +297,7 @@ BOOST_AUTO_TEST_CASE(date_of_reader_is_after_that_of_forgotten_writer)
 }
 
 /// It may be a late vote of its own, behind which others have come and gone: the fence of a reader does not tell (H5).
+// rule S16
 BOOST_AUTO_TEST_CASE(node_that_was_not_known_before_the_round_does_not_count)
 {
     say(2, {"SET", "seat", std::string(32, 'f'), "PX", "3600000"});
@@ -300,6 +313,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_not_known_before_the_round_does_not_count)
     BOOST_TEST((extend(one) == error_code())); // now it is
 }
 
+// rules S6 and S16
 BOOST_AUTO_TEST_CASE(key_that_is_gone_is_not_set_again)
 {
     contender& one = add_writer();
@@ -309,6 +323,7 @@ BOOST_AUTO_TEST_CASE(key_that_is_gone_is_not_set_again)
     BOOST_TEST(!on(0, "seat"));
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(writer_is_handed_over_only_below_the_readers_place)
 {
     options.handover.batch = 100'000;
@@ -331,6 +346,7 @@ BOOST_AUTO_TEST_CASE(writer_is_handed_over_only_below_the_readers_place)
     }
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(writer_is_adopted_by_token_and_reader_is_not)
 {
     contender& one = add_writer();
@@ -348,6 +364,7 @@ BOOST_AUTO_TEST_CASE(writer_is_adopted_by_token_and_reader_is_not)
 }
 
 /// Its own number, from the call on.
+// rule S16
 BOOST_AUTO_TEST_CASE(downgraded_writer_has_the_readers_place)
 {
     settle();

@@ -391,6 +391,7 @@ struct full_server {
 
 BOOST_FIXTURE_TEST_SUITE(full_servers, full_server)
 
+// rule K9
 BOOST_AUTO_TEST_CASE(first_command_that_writes_decides_for_the_script)
 {
     be_full(true);
@@ -406,6 +407,7 @@ BOOST_AUTO_TEST_CASE(first_command_that_writes_decides_for_the_script)
     BOOST_TEST(!node.exists("none"));
 }
 
+// rules Q2 and K9
 BOOST_AUTO_TEST_CASE(every_script_does_all_or_nothing)
 {
     std::set<std::size_t> tried;

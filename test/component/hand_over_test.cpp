@@ -43,6 +43,7 @@ struct hand_over_fixture : cleared_servers, held_clock_base {
 
 BOOST_FIXTURE_TEST_SUITE(hand_overs, hand_over_fixture)
 
+// rule W4
 BOOST_AUTO_TEST_CASE(hand_over_keeps_the_keys)
 {
     hold_and_wait(long_lived);
@@ -50,6 +51,7 @@ BOOST_AUTO_TEST_CASE(hand_over_keeps_the_keys)
     BOOST_TEST(second->granted.nonce() == nonce);
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(hand_over_needs_enough_remaining_validity)
 {
     auto long_row = long_lived;
@@ -60,6 +62,7 @@ BOOST_AUTO_TEST_CASE(hand_over_needs_enough_remaining_validity)
     BOOST_TEST(second->granted.nonce() != nonce);
 }
 
+// rule W5
 BOOST_AUTO_TEST_CASE(hand_over_ends_with_the_batch)
 {
     auto one_in_a_row = long_lived;
@@ -69,6 +72,7 @@ BOOST_AUTO_TEST_CASE(hand_over_ends_with_the_batch)
     BOOST_TEST(second->granted.nonce() != nonce);
 }
 
+// rule W1
 BOOST_FIXTURE_TEST_CASE(try_acquire_while_this_client_holds_is_contended_without_vote, scripted_cluster)
 {
     auto const got = try_acquire(lock());

@@ -111,6 +111,7 @@ struct hostile_node_fixture {
 BOOST_AUTO_TEST_SUITE(hostile_node)
 
 /// It would keep its connection, and all that is sent to it, for ever.
+// rule V4
 BOOST_DATA_TEST_CASE(node_that_sends_without_answering_times_out, endless, said)
 {
     held_clock clock; // or the others would be given up on a slow machine
@@ -187,6 +188,7 @@ BOOST_FIXTURE_TEST_CASE(node_that_reads_nothing_has_bounded_output_buffer, hosti
 }
 
 /// No script of ours counts so far: raised to it, the others could never count on again.
+// rule F1
 BOOST_AUTO_TEST_CASE(vote_with_fence_beyond_limit_is_not_counted)
 {
     scripted_cluster three;
@@ -202,6 +204,7 @@ BOOST_AUTO_TEST_CASE(vote_with_fence_beyond_limit_is_not_counted)
 }
 
 /// Nor is it a reason to propose one.
+// rule F1
 BOOST_AUTO_TEST_CASE(denied_vote_with_fence_beyond_limit_is_an_error)
 {
     scripted_cluster three;

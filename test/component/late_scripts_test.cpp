@@ -46,6 +46,7 @@ struct late_node {
 
 BOOST_FIXTURE_TEST_SUITE(late_scripts, late_node)
 
+// rule K10
 BOOST_AUTO_TEST_CASE(late_vote_takes_a_free_lock_for_its_time_alone)
 {
     node.command({"SET", "fence", "50"});
@@ -58,6 +59,7 @@ BOOST_AUTO_TEST_CASE(late_vote_takes_a_free_lock_for_its_time_alone)
 }
 
 /// It was claimed once more, on a connection from before the node had other data.
+// rule K10
 BOOST_AUTO_TEST_CASE(late_claim_leaves_a_lock_that_is_held)
 {
     node.command({"SET", "lock", a, "PX", "1000000"});
@@ -72,6 +74,7 @@ BOOST_AUTO_TEST_CASE(late_claim_leaves_a_lock_that_is_held)
     BOOST_TEST((node.get("lock") == b));
 }
 
+// rule K10
 BOOST_AUTO_TEST_CASE(late_commands_lower_no_fence)
 {
     for (auto const* const which :
@@ -84,7 +87,8 @@ BOOST_AUTO_TEST_CASE(late_commands_lower_no_fence)
     }
 }
 
-/// Rule F5: behind its release an extension sets the lock again, unless another client came, and for its time alone.
+/// Behind its release an extension sets the lock again, unless another client came, and for its time alone.
+// rules K10 and F5
 BOOST_AUTO_TEST_CASE(late_extension_of_a_released_lock_ends_by_itself)
 {
     node.command({"SET", "fence", "50"});
@@ -98,6 +102,7 @@ BOOST_AUTO_TEST_CASE(late_extension_of_a_released_lock_ends_by_itself)
     BOOST_TEST(!node.exists("lock"));
 }
 
+// rule K10
 BOOST_AUTO_TEST_CASE(late_vote_lets_nobody_in)
 {
     words const keys{"lock", "queue"};
@@ -130,6 +135,7 @@ BOOST_AUTO_TEST_CASE(late_extension_of_a_writer_leaves_readers)
     BOOST_TEST(node.command({"ZRANGE", "lock", "0", "-1"}) == '[' + a + ']');
 }
 
+// rule K10
 BOOST_AUTO_TEST_CASE(late_release_deletes_nothing_of_others)
 {
     node.command({"SET", "lock", b});

@@ -142,6 +142,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(line_bounds)
 
+// rule T3
 BOOST_AUTO_TEST_CASE(who_stands_in_line_is_served_in_order_and_in_time)
 {
     for (std::uint64_t seed = 1; seed != 11; ++seed)

@@ -93,6 +93,7 @@ BOOST_AUTO_TEST_CASE(waiter_whose_nodes_went_was_kept_out_by_outage)
 }
 
 /// Each as long as it waits itself, wherever in line it stands: nobody calls the last one when the others have gone.
+// rule Q15
 BOOST_AUTO_TEST_CASE(without_time_limit_all_in_line_end_with_the_majority)
 {
     line_up(4);
@@ -104,6 +105,7 @@ BOOST_AUTO_TEST_CASE(without_time_limit_all_in_line_end_with_the_majority)
             BOOST_TEST((one->ended == errc::no_quorum));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(who_waits_in_line_is_called_after_short_outage)
 {
     line_up(3);
@@ -122,6 +124,7 @@ BOOST_AUTO_TEST_CASE(who_waits_in_line_is_called_after_short_outage)
 }
 
 /// It ends by itself.
+// rule Q15
 BOOST_AUTO_TEST_CASE(quarantine_of_majority_costs_no_place_in_line)
 {
     line_up(3);

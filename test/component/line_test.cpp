@@ -6,6 +6,7 @@ namespace redlock::test {
 
 BOOST_FIXTURE_TEST_SUITE(lines, line_fixture)
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(those_who_wait_are_served_as_they_came)
 {
     line_up(5);
@@ -18,6 +19,7 @@ BOOST_AUTO_TEST_CASE(those_who_wait_are_served_as_they_came)
 }
 
 /// From the second hand-over on the one who releases knows of others.
+// rule Q4
 BOOST_AUTO_TEST_CASE(lock_passes_in_two_round_trips)
 {
     line_up_and_pass(6);
@@ -28,6 +30,7 @@ BOOST_AUTO_TEST_CASE(lock_passes_in_two_round_trips)
     }
 }
 
+// rule Q23
 BOOST_AUTO_TEST_CASE(commands_of_a_lease_do_not_depend_on_how_many_wait)
 {
     line_up_and_pass(20);
@@ -43,6 +46,7 @@ BOOST_AUTO_TEST_CASE(commands_of_a_lease_do_not_depend_on_how_many_wait)
     BOOST_TEST(commands - before <= leases * each + each); // and what was on its way then
 }
 
+// rule Q11
 BOOST_AUTO_TEST_CASE(alone_nobody_speaks_of_lines)
 {
     contender& alone = add();
@@ -57,6 +61,7 @@ BOOST_AUTO_TEST_CASE(alone_nobody_speaks_of_lines)
 }
 
 /// What is over soon leaves no trace: who knows of others asks the line first, once.
+// rule Q11
 BOOST_AUTO_TEST_CASE(who_is_alone_again_speaks_of_lines_no_more)
 {
     line_up_and_pass(2);
@@ -76,6 +81,7 @@ BOOST_AUTO_TEST_CASE(who_is_alone_again_speaks_of_lines_no_more)
     BOOST_TEST(line_words == 0U);
 }
 
+// rule T3
 BOOST_AUTO_TEST_CASE(killed_waiter_costs_nothing)
 {
     line_up_and_pass(4);
@@ -84,6 +90,7 @@ BOOST_AUTO_TEST_CASE(killed_waiter_costs_nothing)
     BOOST_TEST((until_granted(*all[3]) <= 2 * round_trip + 200us));
 }
 
+// rule Q16
 BOOST_AUTO_TEST_CASE(paused_waiter_costs_its_time_once)
 {
     line_up_and_pass(5);
@@ -95,6 +102,7 @@ BOOST_AUTO_TEST_CASE(paused_waiter_costs_its_time_once)
 }
 
 /// He was handed the lock, and came too late to take it.
+// rule Q16
 BOOST_AUTO_TEST_CASE(who_was_paused_stands_in_line_again)
 {
     line_up_and_pass(4);
@@ -108,6 +116,7 @@ BOOST_AUTO_TEST_CASE(who_was_paused_stands_in_line_again)
     BOOST_TEST((until_granted(*all[2]) <= 1s));
 }
 
+// rule Q12
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_is_left_out)
 {
     line_up_and_pass(4);
@@ -119,6 +128,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_is_left_out)
 }
 
 /// The lock is on its way to him: he passes it on.
+// rule Q12
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_when_it_is_called_passes_lock_on)
 {
     line_up_and_pass(4);
@@ -128,6 +138,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_when_it_is_called_passes_lock_on)
     BOOST_TEST((until_granted(*all[3]) <= 4 * round_trip));
 }
 
+// rule T3
 BOOST_AUTO_TEST_CASE(holder_that_is_killed_is_waited_out)
 {
     line_up_and_pass(3);
@@ -136,6 +147,7 @@ BOOST_AUTO_TEST_CASE(holder_that_is_killed_is_waited_out)
     BOOST_TEST((until_granted(*all[2]) <= longest + 20ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(lock_that_is_released_by_other_library_goes_to_first_in_line)
 {
     occupy("600000");
@@ -149,6 +161,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_released_by_other_library_goes_to_first_in_lin
 }
 
 /// Somebody who knows no line was quicker on the other nodes.
+// rule Q19
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
 {
     overtake_heir("700");
@@ -158,6 +171,7 @@ BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
 }
 
 /// The lock is kept for the claim on the queue node until its window ends.
+// rule Q8
 BOOST_AUTO_TEST_CASE(claim_is_sent_again_to_nodes_that_refused_it)
 {
     std::size_t const first = overtake_heir("10000");
@@ -171,6 +185,7 @@ BOOST_AUTO_TEST_CASE(claim_is_sent_again_to_nodes_that_refused_it)
 }
 
 /// The validity counts from the first sending, as the keys of the nodes that granted it do.
+// rule Q8
 BOOST_AUTO_TEST_CASE(claim_that_is_sent_again_has_the_deadline_of_the_first_sending)
 {
     std::size_t const first = overtake_heir("10000");
@@ -206,6 +221,7 @@ BOOST_AUTO_TEST_CASE(pauses_of_a_claim_are_no_round_trips)
 }
 
 /// Clients outside the queue that are quicker do not cost a waiter its whole wait.
+// rule Q9
 BOOST_AUTO_TEST_CASE(waiter_whose_claim_was_refused_comes_back_in_front)
 {
     line_up_and_pass(5);
@@ -223,6 +239,7 @@ BOOST_AUTO_TEST_CASE(waiter_whose_claim_was_refused_comes_back_in_front)
 }
 
 /// The answer to a question that was executed after the call says that the call is over.
+// rule Q3
 BOOST_AUTO_TEST_CASE(call_that_arrives_before_an_answer_does_not_count_by_itself)
 {
     line_up(2);
@@ -240,6 +257,7 @@ BOOST_AUTO_TEST_CASE(call_that_arrives_before_an_answer_does_not_count_by_itself
 }
 
 /// What was overtaken once would be so again. Between its votes are pauses of 100 ms on average.
+// rule Q9
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
 {
     overtake_heir("10000");
@@ -251,6 +269,7 @@ BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
 }
 
 /// Who comes just when the lock passes from one to the next finds no node free.
+// rule Q11
 BOOST_AUTO_TEST_CASE(newcomer_does_not_come_between)
 {
     line_up(3);
@@ -271,6 +290,7 @@ BOOST_AUTO_TEST_CASE(newcomer_does_not_come_between)
     BOOST_TEST((until_granted(*all[2]) <= 50ms));
 }
 
+// rule Q17
 BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_gone)
 {
     line_up_and_pass(4);
@@ -284,6 +304,7 @@ BOOST_AUTO_TEST_CASE(next_node_keeps_line_when_first_is_gone)
     BOOST_TEST((until_granted(last) <= 1s));
 }
 
+// rule Q17
 BOOST_AUTO_TEST_CASE(waiter_whose_connection_is_reset_enters_again)
 {
     line_up_and_pass(3);
@@ -294,6 +315,7 @@ BOOST_AUTO_TEST_CASE(waiter_whose_connection_is_reset_enters_again)
 }
 
 /// What is missing on one node is there on the next; what is missing on all of them makes those who wait ask by turns.
+// rule Q15
 BOOST_AUTO_TEST_CASE(without_rights_those_who_wait_ask_by_turns)
 {
     for (std::string const right : {"zadd", "zrange"})
@@ -310,6 +332,7 @@ BOOST_AUTO_TEST_CASE(without_rights_those_who_wait_ask_by_turns)
         }
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(who_wants_no_line_asks_by_turns)
 {
     options.fair = false;
@@ -351,6 +374,7 @@ BOOST_AUTO_TEST_CASE(foreign_data_under_name_of_line_are_left_alone)
             BOOST_TEST(line->text == "theirs");
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
 {
     say_everywhere({"SET", "seat", "theirs"});
@@ -362,7 +386,8 @@ BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
     BOOST_TEST((until_granted(*all[0]) <= 1s));
 }
 
-/// Rule Q13: the key lives for longer than those of who waits would, and one node alone has lost it.
+/// The key lives for longer than those of who waits would, and one node alone has lost it.
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_doubts_keeps_its_place_while_others_are_held)
 {
     say_everywhere({"SET", "seat", std::string(32, 'f'), "PX", "600000"});
@@ -379,6 +404,7 @@ BOOST_AUTO_TEST_CASE(who_doubts_keeps_its_place_while_others_are_held)
     BOOST_TEST(all[0]->holds());
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(key_that_only_line_node_still_has_is_passed_by)
 {
     say_everywhere({"SET", "seat", std::string(32, 'f'), "PX", "600000"});
@@ -392,6 +418,7 @@ BOOST_AUTO_TEST_CASE(key_that_only_line_node_still_has_is_passed_by)
     BOOST_TEST((until_granted(*all[0]) <= lifetime + 3 * round_trip + a_tick));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(try_acquire_never_stands_in_line)
 {
     line_up(1);
@@ -403,6 +430,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_never_stands_in_line)
 }
 
 /// The one vote that it has would be the claim of somebody who waited.
+// rule Q15
 BOOST_AUTO_TEST_CASE(operation_of_one_attempt_never_stands_in_line)
 {
     line_up_and_pass(2);
@@ -417,6 +445,7 @@ BOOST_AUTO_TEST_CASE(operation_of_one_attempt_never_stands_in_line)
     BOOST_TEST((*ended == errc::contended));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
 {
     line_up(1);
@@ -437,7 +466,8 @@ BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
     (void)until([&] { return got.valid(); }, 1s);
 }
 
-/// Rule Q19: whoever has the lock, it is left free for a moment in time.
+/// Whoever has the lock, it is left free for a moment in time.
+// rule Q19
 BOOST_AUTO_TEST_CASE(who_stands_in_no_line_is_let_in)
 {
     for (std::size_t const standing : {2U, 4U}) {
@@ -451,6 +481,7 @@ BOOST_AUTO_TEST_CASE(who_stands_in_no_line_is_let_in)
     }
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(many_operations_of_one_client_let_in_who_stands_in_no_line)
 {
     contender& crowd = add();
@@ -478,6 +509,7 @@ BOOST_AUTO_TEST_CASE(many_operations_of_one_client_let_in_who_stands_in_no_line)
 }
 
 /// Nobody came, and those in line go on in their order.
+// rule Q19
 BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
 {
     line_up_and_pass(3);
@@ -496,7 +528,8 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
     BOOST_TEST((longest <= turn + 3 * round_trip + a_tick));
 }
 
-/// Rule Q16: for as long as he needs, not the one who hands it to him.
+/// For as long as he needs, not the one who hands it to him.
+// rule Q16
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
 {
     line_up(2);
@@ -514,6 +547,7 @@ BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
 }
 
 /// A heir has waited: it does not wait for a node that has never answered.
+// rule Q15
 BOOST_AUTO_TEST_CASE(heir_of_fenced_lock_claims_at_once)
 {
     contender& holder = add();
@@ -542,6 +576,7 @@ BOOST_AUTO_TEST_CASE(place_is_told_when_it_is_had_and_when_it_is_the_first)
     BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{2}));
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(tokens_rise_along_the_line)
 {
     for (int i = 0; i != 4; ++i) {
@@ -559,6 +594,7 @@ BOOST_AUTO_TEST_CASE(tokens_rise_along_the_line)
 }
 
 /// Of one client there is one place, for the first of those who wait.
+// rule Q15
 BOOST_AUTO_TEST_CASE(client_has_one_place_for_all_of_its_operations)
 {
     line_up(1);
@@ -601,6 +637,7 @@ BOOST_AUTO_TEST_CASE(client_that_ends_amid_release_leaves_no_key)
     check_that_no_key_is_left();
 }
 
+// rule Q16
 BOOST_AUTO_TEST_CASE(window_is_eight_round_trips)
 {
     line_up(1);
@@ -659,6 +696,7 @@ BOOST_AUTO_TEST_CASE(release_that_leaves_free_waits_for_late_answers)
     BOOST_TEST((*all[1]->told->released == error_code()));
 }
 
+// rule Q17
 BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_next_connection)
 {
     line_up(2);
@@ -679,6 +717,7 @@ BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_next_connection)
 }
 
 /// The right was given after an operation was refused: to a command, or to the queue's key.
+// rule Q17
 BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_the_same_connection)
 {
     for (bool const of_key : {false, true}) {
@@ -704,6 +743,7 @@ BOOST_AUTO_TEST_CASE(refused_line_is_asked_again_in_the_same_connection)
 }
 
 /// Redis 8 does not even subscribe without memory.
+// rule Q15
 BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
 {
     line_up(2);
@@ -725,7 +765,8 @@ BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
-/// Rule Q17: releases go to the node where the others stand.
+/// Releases go to the node where the others stand.
+// rule Q17
 BOOST_AUTO_TEST_CASE(full_node_slows_no_hand_over)
 {
     line_up(2);
@@ -749,7 +790,8 @@ BOOST_AUTO_TEST_CASE(full_node_slows_no_hand_over)
     BOOST_TEST(slow <= 10U); // each finds out that the node is full, and windows are opened (rule Q19)
 }
 
-/// Rule Q17: who has asked in vain while they were full stands in the queue as soon as a vote shows that they are not.
+/// Who has asked in vain while they were full stands in the queue as soon as a vote shows that they are not.
+// rule Q17
 BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
 {
     auto const everywhere = [this](bool full) {
@@ -766,7 +808,8 @@ BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
     BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 4U);
 }
 
-/// Rule Q17: the others stand where it can stand again.
+/// The others stand where it can stand again.
+// rule Q17
 BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_again)
 {
     line_up_and_pass(4);
@@ -780,6 +823,7 @@ BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_aga
         BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == first));
 }
 
+// rule Q17
 BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_there_last)
 {
     line_up_and_pass(4);
@@ -792,7 +836,8 @@ BOOST_AUTO_TEST_CASE(new_client_stands_in_line_of_others_though_it_is_connected_
         BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == first));
 }
 
-/// Rule W3: a node is known by what it says it is.
+/// A node is known by what it says it is.
+// rule W3
 BOOST_AUTO_TEST_CASE(clients_with_other_urls_of_the_nodes_stand_in_one_line)
 {
     line_up(2);
@@ -807,7 +852,7 @@ BOOST_AUTO_TEST_CASE(clients_with_other_urls_of_the_nodes_stand_in_one_line)
         BOOST_TEST(on(n, "seat:redlock-queue").has_value() == (n == where()));
 }
 
-/// Rule K7.
+// rule K7
 BOOST_AUTO_TEST_CASE(lock_must_not_be_named_as_what_stands_beside_locks)
 {
     contender& one = add();
@@ -831,6 +876,7 @@ BOOST_AUTO_TEST_CASE(line_expires)
 }
 
 /// The giver then finds the heir's keys on the other nodes, as if its own had been lost (rules Q6 and Q11).
+// rule Q11
 BOOST_AUTO_TEST_CASE(release_that_comes_behind_claims_of_heir_succeeds)
 {
     for (unsigned const nodes : {2U, 3U, 4U})
@@ -848,6 +894,7 @@ BOOST_AUTO_TEST_CASE(release_that_comes_behind_claims_of_heir_succeeds)
 }
 
 /// Whether it handed the lock on is not known then: what the other nodes answer counts (rule R2).
+// rule Q11
 BOOST_AUTO_TEST_CASE(line_node_that_does_not_answer_release_loses_no_lease)
 {
     struct fault {
@@ -879,6 +926,7 @@ BOOST_AUTO_TEST_CASE(line_node_that_does_not_answer_release_loses_no_lease)
 
 /// Two of its connections are being made when it is called, and then the third breaks, with a question unanswered. The call
 /// is void (rule Q3), and the previous owner's releases reach the other nodes after 200 ms.
+// rule Q17
 BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_served)
 {
     settings.reconnect.connect_timeout = 5s;
@@ -908,6 +956,7 @@ BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_
 }
 
 /// Until the next refusal it waits by turns (rule Q9).
+// rule Q15
 BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
 {
     line_up_and_pass(3);
@@ -924,6 +973,7 @@ BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
 }
 
 /// No node tells of own changes (rules Q13 and W2).
+// rule Q13
 BOOST_AUTO_TEST_CASE(release_of_adopted_lease_makes_place_ask_again)
 {
     occupy("3600000");
@@ -935,7 +985,8 @@ BOOST_AUTO_TEST_CASE(release_of_adopted_lease_makes_place_ask_again)
     BOOST_TEST((until_granted(one) <= 1s));
 }
 
-/// Every other client cannot reach the node where the rest stands (rule Q17).
+/// Every other client cannot reach the node where the rest stands.
+// rule Q17
 BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
 {
     line_up(2);
@@ -963,8 +1014,9 @@ BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
     }
 }
 
-/// Rule Q5: the node where the line is grants a vote of an attempt that loses, in time or late. Who is first in line hears
+/// The node where the line is grants a vote of an attempt that loses, in time or late. Who is first in line hears
 /// of an undo as of any change, and is not called.
+// rule Q5
 BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
 {
     for (duration const latency : {one_way, 10 * one_way})
@@ -1000,7 +1052,8 @@ BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
         }
 }
 
-/// Votes it had answered. For the claim window it is waited for (rule Q17).
+/// Votes it had answered. For the claim window it is waited for.
+// rule Q17
 BOOST_AUTO_TEST_CASE(node_that_is_silent_to_those_who_enter_keeps_no_line)
 {
     line_up(2);

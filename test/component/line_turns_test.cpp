@@ -26,6 +26,7 @@ constexpr duration time_to_hand_over = 4 * round_trip + a_tick;
 
 BOOST_FIXTURE_TEST_SUITE(line_turns, line_fixture)
 
+// rule T3
 BOOST_AUTO_TEST_CASE(silent_heirs_cost_their_windows)
 {
     for (int const silent : {1, 4})
@@ -44,6 +45,7 @@ BOOST_AUTO_TEST_CASE(silent_heirs_cost_their_windows)
 }
 
 /// They are behind a silent one: whoever lives comes right behind him.
+// rule T3
 BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
 {
     line_up_and_pass(9);
@@ -55,7 +57,8 @@ BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
     BOOST_TEST((until([&] { return all.back()->holds(); }) <= claim_window + time_to_hand_over));
 }
 
-/// The line's node lets it wait once. It goes back to where the others stand (rule Q17).
+/// The line's node lets it wait once. It goes back to where the others stand.
+// rule Q17
 BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
 {
     line_up(2);
@@ -74,6 +77,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
 }
 
 /// Where nobody handed the lock on, who comes next waits for half a window before he asks.
+// rule T3
 BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_released_without_line)
 {
     line_up_and_pass(4);
@@ -86,6 +90,7 @@ BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_release
 }
 
 /// The giver is near, and its turn is over long before that of who is far away.
+// rule Q19
 BOOST_AUTO_TEST_CASE(far_waiter_lets_others_in_for_turn_of_giver)
 {
     line_up(2);
@@ -99,6 +104,7 @@ BOOST_AUTO_TEST_CASE(far_waiter_lets_others_in_for_turn_of_giver)
     BOOST_TEST((until_granted(far) <= 3 * 70ms + 2 * 70ms + a_tick + time_to_hand_over));
 }
 
+// rule Q12
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
 {
     line_up_and_pass(4);
@@ -110,6 +116,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
 }
 
 /// It asks when the holder's key would be gone, and not before.
+// rule Q12
 BOOST_AUTO_TEST_CASE(who_becomes_first_behind_leaver_asks_no_sooner)
 {
     line_up_and_pass(4);
@@ -122,6 +129,7 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_behind_leaver_asks_no_sooner)
     BOOST_TEST((until_granted(*all[3]) <= time_to_hand_over));
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(operation_without_time_for_a_turn_asks_at_once)
 {
     contender& alone = add_far(5ms);
@@ -139,6 +147,7 @@ BOOST_AUTO_TEST_CASE(operation_without_time_for_a_turn_asks_at_once)
 }
 
 /// Each release would pay for it ever after.
+// rule Q13
 BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_costs_no_tracking)
 {
     contender& alone = add();
@@ -181,6 +190,7 @@ BOOST_AUTO_TEST_CASE(lock_that_was_held_for_a_moment_was_held)
 }
 
 /// The connection tracks only from the answer to the first of them on; the others have been asked by then.
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
 {
     for (bool const line : {true, false})
@@ -213,6 +223,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
 }
 
 /// Two questions, each of which has its time.
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_is_far_enters_line_of_a_node_that_does_not_track_yet)
 {
     options.ttl = 1s;
@@ -225,6 +236,7 @@ BOOST_AUTO_TEST_CASE(who_is_far_enters_line_of_a_node_that_does_not_track_yet)
 }
 
 /// Those who leave when they are called say on for how long the lock has passed.
+// rule Q19
 BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 {
     line_up_and_pass(4);
@@ -255,6 +267,7 @@ BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 }
 
 /// Not as the first, before the other line has answered.
+// rule Q17
 BOOST_AUTO_TEST_CASE(place_in_other_line_is_told_anew)
 {
     line_up(4);
@@ -264,6 +277,7 @@ BOOST_AUTO_TEST_CASE(place_in_other_line_is_told_anew)
     BOOST_TEST((all[3]->told->before == std::vector<std::size_t>{2, 2}));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(successor_is_told_the_place_it_takes_over)
 {
     line_up(2);

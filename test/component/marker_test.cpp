@@ -58,6 +58,7 @@ void complete_with_third(scripted_cluster& three, std::string const& command, ou
 
 BOOST_AUTO_TEST_SUITE(markers)
 
+// rule F6
 BOOST_DATA_TEST_CASE(malformed_marker_does_not_admit_node, inventions, said)
 {
     scripted_cluster three;
@@ -75,6 +76,7 @@ BOOST_DATA_TEST_CASE(malformed_marker_does_not_admit_node, inventions, said)
 }
 
 /// Two seconds ago, as the server's own clock tells.
+// rule F6
 BOOST_AUTO_TEST_CASE(young_marker_quarantines_node_for_fenced_locks_only)
 {
     scripted_cluster three;
@@ -108,6 +110,7 @@ BOOST_AUTO_TEST_CASE(refused_marker_is_read_again_before_young_marker_counts)
 }
 
 /// Two of three are ready before the third: one refusal would be the end of the only attempt.
+// rule F6
 BOOST_AUTO_TEST_CASE(first_fenced_try_waits_for_late_node)
 {
     scripted_cluster three;
@@ -153,6 +156,7 @@ BOOST_AUTO_TEST_CASE(extension_with_changed_marker_reconnects_node)
 }
 
 /// It has lost its data, as its new marker shows: plain locks wait for it, too, however old that marker says it is.
+// rule F6
 BOOST_AUTO_TEST_CASE(vote_with_changed_marker_quarantines_node_for_all_locks)
 {
     scripted_cluster three;
@@ -200,6 +204,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_that_fails_while_reading_markers_completes_once
     BOOST_TEST((result->ec == errc::no_quorum));
 }
 
+// rule F6
 BOOST_FIXTURE_TEST_CASE(marker_excused_by_other_setting_counts_as_young, silent_nodes_fixture)
 {
     expect_everywhere("EVAL", reply(excused_by_one));
@@ -212,6 +217,7 @@ BOOST_FIXTURE_TEST_CASE(marker_excused_by_other_setting_counts_as_young, silent_
     BOOST_TEST(excuses != "1");
 }
 
+// rule F6
 BOOST_FIXTURE_TEST_CASE(marker_excused_by_own_setting_is_accepted, scripted_cluster)
 {
     expect_everywhere("EVAL", reply(excused_by_one));
@@ -222,6 +228,7 @@ BOOST_FIXTURE_TEST_CASE(marker_excused_by_own_setting_is_accepted, scripted_clus
 }
 
 /// An hour ago somebody has met it, and left the marker; it does not tell when it was promoted.
+// rule N5
 BOOST_FIXTURE_TEST_CASE(old_marker_ends_quarantine_of_promoted_node, silent_nodes_fixture)
 {
     std::string run_id = "0000000000000000000000000000000000000001";

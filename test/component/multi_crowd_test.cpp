@@ -96,6 +96,7 @@ struct crowd : multi_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(multi_crowd, crowd)
 
+// rules Q21 and M7
 BOOST_AUTO_TEST_CASE(random_sets_of_many_clients_never_wait_for_each_other)
 {
     for (int i = 0; i != 64; ++i)
@@ -105,6 +106,7 @@ BOOST_AUTO_TEST_CASE(random_sets_of_many_clients_never_wait_for_each_other)
         BOOST_TEST(one->served > 2U);
 }
 
+// rule M8
 BOOST_AUTO_TEST_CASE(wide_set_gets_its_turn_beside_narrow_ones)
 {
     for (unsigned i = 0; i != name_count; ++i)
@@ -116,6 +118,7 @@ BOOST_AUTO_TEST_CASE(wide_set_gets_its_turn_beside_narrow_ones)
 }
 
 /// What a dead one had is free after L + D.
+// rule M8
 BOOST_AUTO_TEST_CASE(crashes_at_any_moment_leave_nobody_waiting)
 {
     for (int i = 0; i != 24; ++i)

@@ -47,6 +47,7 @@ struct sets_in_line : multi_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(multi_line, sets_in_line)
 
+// rules Q21 and M7
 BOOST_AUTO_TEST_CASE(set_stands_in_line_for_the_name_in_its_way)
 {
     auto const held = want_one(add(), "b");
@@ -66,6 +67,7 @@ BOOST_AUTO_TEST_CASE(set_stands_in_line_for_the_name_in_its_way)
 }
 
 /// All waiters of these names are called one after the other, and never vote in vain.
+// rule Q21
 BOOST_AUTO_TEST_CASE(claim_takes_all_names_of_the_previous_owner)
 {
     line_up_sets(6, {"a", "b"});
@@ -106,6 +108,7 @@ BOOST_AUTO_TEST_CASE(set_knows_whom_another_set_has_met)
 }
 
 /// The name that it was called for goes on at once, though the line's node refused the claim for the other one.
+// rule Q21
 BOOST_AUTO_TEST_CASE(called_set_that_meets_another_name_gives_the_first_back)
 {
     contender& one = add();
@@ -130,6 +133,7 @@ BOOST_AUTO_TEST_CASE(called_set_that_meets_another_name_gives_the_first_back)
     BOOST_TEST(keys().empty());
 }
 
+// rule Q21
 BOOST_AUTO_TEST_CASE(set_that_leaves_the_line_leaves_nothing)
 {
     auto const held = want_one(add(), "b");
@@ -168,7 +172,7 @@ BOOST_AUTO_TEST_CASE(release_that_was_overtaken_by_the_claim_is_a_release)
     BOOST_TEST(!*all[1]->told->released);
 }
 
-/// Rule Q19.
+// rule Q19
 BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
 {
     auto unqueued = options;

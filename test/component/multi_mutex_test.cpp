@@ -29,6 +29,7 @@ BOOST_AUTO_TEST_CASE(all_names_are_taken_by_one_vote_and_given_back)
     BOOST_TEST(commands - before <= 3 * (2 + 8)); // the handshakes', and scripts that were not known
 }
 
+// rule M1
 BOOST_AUTO_TEST_CASE(names_are_sorted_and_each_counts_once)
 {
     contender& one = add();
@@ -46,6 +47,7 @@ BOOST_AUTO_TEST_CASE(name_that_another_has_keeps_all_out)
     BOOST_TEST((try_all(other, {"a", "c"}) == error_code()));
 }
 
+// rule M2
 BOOST_AUTO_TEST_CASE(each_name_is_kept_from_others)
 {
     contender& one = add();
@@ -59,7 +61,8 @@ BOOST_AUTO_TEST_CASE(each_name_is_kept_from_others)
     BOOST_TEST((try_one(other, "c") == error_code()));
 }
 
-/// Rule M3: m1 of the models.
+/// M1 of the models.
+// rule M3
 BOOST_AUTO_TEST_CASE(node_that_grants_some_names_is_no_vote)
 {
     contender& one = add();
@@ -93,6 +96,7 @@ BOOST_AUTO_TEST_CASE(failure_tells_which_name_is_in_the_way)
     BOOST_TEST(said.find("held by another under \"b\"") != said.npos, said);
 }
 
+// rule M7
 BOOST_AUTO_TEST_CASE(who_waits_is_woken_by_the_name_in_its_way)
 {
     contender& one = add();
@@ -106,6 +110,7 @@ BOOST_AUTO_TEST_CASE(who_waits_is_woken_by_the_name_in_its_way)
     BOOST_TEST((until([&] { return set->held.valid(); }) <= 4 * round_trip + a_tick));
 }
 
+// rule M7
 BOOST_AUTO_TEST_CASE(names_in_the_way_are_waited_for_one_after_the_other)
 {
     contender& one = add();
@@ -133,6 +138,7 @@ BOOST_AUTO_TEST_CASE(lease_is_renewed_under_all_names)
     BOOST_TEST(nodes_with("b", set->held.nonce()) == 3U);
 }
 
+// rule M3
 BOOST_AUTO_TEST_CASE(lease_that_lost_one_name_is_lost_as_a_whole)
 {
     options.ttl = 3s;
@@ -156,7 +162,8 @@ BOOST_AUTO_TEST_CASE(lease_that_lost_one_name_is_lost_as_a_whole)
     BOOST_TEST(on(0, "b")->text == "somebody");
 }
 
-/// Rule W6: an extension has read all of its keys.
+/// An extension has read all of its keys.
+// rules W6 and M3
 BOOST_AUTO_TEST_CASE(loss_of_any_name_is_heard_at_once)
 {
     options.ttl = 30s;
@@ -170,6 +177,7 @@ BOOST_AUTO_TEST_CASE(loss_of_any_name_is_heard_at_once)
     BOOST_TEST((told == lease_end::lost));
 }
 
+// rule M9
 BOOST_AUTO_TEST_CASE(short_lease_asks_nothing_but_its_vote_and_release)
 {
     contender& one = add();
@@ -182,7 +190,7 @@ BOOST_AUTO_TEST_CASE(short_lease_asks_nothing_but_its_vote_and_release)
     BOOST_TEST(commands - before == 6U);
 }
 
-/// Rule M6.
+// rule M6
 BOOST_AUTO_TEST_CASE(operation_stands_in_the_queues_of_all_its_names)
 {
     contender& one = add();
@@ -204,6 +212,7 @@ BOOST_AUTO_TEST_CASE(operation_stands_in_the_queues_of_all_its_names)
     BOOST_TEST(b->held.valid());
 }
 
+// rule M6
 BOOST_AUTO_TEST_CASE(sets_of_one_client_are_served_in_the_order_of_their_coming)
 {
     contender& one = add();
@@ -256,7 +265,8 @@ BOOST_AUTO_TEST_CASE(who_leaves_while_it_is_asked_for_leaves_nothing)
     BOOST_TEST(keys().empty());
 }
 
-/// Rule W4: without the network.
+/// Without the network.
+// rules W4 and M6
 BOOST_AUTO_TEST_CASE(lease_passes_to_who_wants_the_same_names)
 {
     options.handover.period = 10s;
@@ -275,6 +285,7 @@ BOOST_AUTO_TEST_CASE(lease_passes_to_who_wants_the_same_names)
     BOOST_TEST(third->held.nonce() != nonce);
 }
 
+// rule M6
 BOOST_AUTO_TEST_CASE(lease_does_not_pass_by_who_wants_one_name)
 {
     options.handover.period = 10s;
@@ -291,7 +302,8 @@ BOOST_AUTO_TEST_CASE(lease_does_not_pass_by_who_wants_one_name)
     BOOST_TEST(second->held.valid());
 }
 
-/// Rule W5: however many locks of these names there are.
+/// However many locks of these names there are.
+// rule W5
 BOOST_AUTO_TEST_CASE(row_of_sets_ends_for_others)
 {
     contender& one = add();
@@ -374,6 +386,7 @@ BOOST_AUTO_TEST_CASE(crash_of_holder_frees_all_names_in_time)
     BOOST_TEST((until([&] { return set->held.valid(); }) <= 3s + 300ms + 100ms));
 }
 
+// rule M1
 BOOST_AUTO_TEST_CASE(set_that_cannot_be_is_refused_when_it_is_made)
 {
     contender& one = add();
@@ -394,7 +407,8 @@ BOOST_AUTO_TEST_CASE(set_that_cannot_be_is_refused_when_it_is_made)
     BOOST_TEST(multi_mutex(*one.locks, many).names().size() == 64U);
 }
 
-/// The line of a name may be a key that the user has no right to (rule M3).
+/// The line of a name may be a key that the user has no right to.
+// rule M3
 BOOST_AUTO_TEST_CASE(names_are_given_back_though_their_lines_are_refused)
 {
     contender& one = add();
@@ -407,6 +421,7 @@ BOOST_AUTO_TEST_CASE(names_are_given_back_though_their_lines_are_refused)
     BOOST_TEST(keys().empty());
 }
 
+// rule M3
 BOOST_AUTO_TEST_CASE(votes_are_taken_back_though_their_lines_are_refused)
 {
     contender& one = add();
@@ -425,6 +440,7 @@ BOOST_AUTO_TEST_CASE(votes_are_taken_back_though_their_lines_are_refused)
     BOOST_TEST(keys().empty());
 }
 
+// rule M1
 BOOST_AUTO_TEST_CASE(names_on_cluster_nodes_need_one_hash_tag)
 {
     settings.admission.allow_cluster_node = true;
@@ -437,6 +453,7 @@ BOOST_AUTO_TEST_CASE(names_on_cluster_nodes_need_one_hash_tag)
 }
 
 /// The marker has none of their names.
+// rule M1
 BOOST_AUTO_TEST_CASE(marker_on_cluster_nodes_needs_a_hash_tag_in_the_prefix)
 {
     auto const names_the_remedy = [](lock_error const& e) {
@@ -479,6 +496,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(fenced_multi_mutexes, multi_fixture)
 
+// rule M4
 BOOST_AUTO_TEST_CASE(token_is_above_those_of_each_name)
 {
     contender& one = add();
@@ -506,6 +524,7 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_each_name)
 }
 
 /// Its client has seen the number (rule F3), whichever of the names it asks for next.
+// rule N9
 BOOST_AUTO_TEST_CASE(token_is_above_those_of_other_sets_that_nodes_and_clocks_have_lost)
 {
     contender& one = add();
@@ -524,7 +543,7 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_other_sets_that_nodes_and_clocks_ha
     BOOST_TEST(token_of(others) > before);
 }
 
-/// Rules F5 and M4.
+// rules M4 and F5
 BOOST_AUTO_TEST_CASE(name_that_one_node_lost_is_set_again)
 {
     options.ttl = 3s;

@@ -76,6 +76,7 @@ struct several_keys {
 
 BOOST_FIXTURE_TEST_SUITE(multi_scripts, several_keys)
 
+// rule M2
 BOOST_AUTO_TEST_CASE(vote_takes_all_keys_or_none)
 {
     BOOST_TEST(vote(a) == "1");
@@ -92,6 +93,7 @@ BOOST_AUTO_TEST_CASE(vote_takes_all_keys_or_none)
     BOOST_TEST(everything() == before);
 }
 
+// rule M2
 BOOST_AUTO_TEST_CASE(vote_names_the_first_key_in_the_way_whatever_it_is)
 {
     node.command({"RPUSH", "x", "data"});
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(empty_key_of_another_is_in_the_way)
     BOOST_TEST(there("x") == "nothing");
 }
 
-/// Rule M8.
+// rule M8
 BOOST_AUTO_TEST_CASE(vote_takes_what_was_given_up_for_it)
 {
     set("x", b);
@@ -124,6 +126,7 @@ BOOST_AUTO_TEST_CASE(vote_takes_what_was_given_up_for_it)
     BOOST_TEST(vote(std::string(32, 'n'), b + a) == "1"); // said again
 }
 
+// rule M3
 BOOST_AUTO_TEST_CASE(extension_renews_all_keys_or_none)
 {
     vote(a);
@@ -155,6 +158,7 @@ BOOST_AUTO_TEST_CASE(release_deletes_what_is_ours)
 }
 
 /// A lease that was released is given up under each of its names.
+// rule M2
 BOOST_AUTO_TEST_CASE(claim_takes_all_that_one_owner_gave_up)
 {
     set("x", b);
@@ -165,7 +169,7 @@ BOOST_AUTO_TEST_CASE(claim_takes_all_that_one_owner_gave_up)
     BOOST_TEST(there("y") == a);
 }
 
-/// Rule M3.
+// rule M3
 BOOST_AUTO_TEST_CASE(release_without_queues_deletes_what_is_ours)
 {
     auto const give_back = [&](std::string const& who) {
@@ -185,7 +189,7 @@ BOOST_AUTO_TEST_CASE(queue_that_is_none_does_not_keep_the_lock)
     BOOST_TEST(there("x") == "nothing");
 }
 
-/// Rule M4.
+// rule M4
 BOOST_AUTO_TEST_CASE(fenced_vote_counts_above_all_fences)
 {
     set("fx", "40");
@@ -199,7 +203,7 @@ BOOST_AUTO_TEST_CASE(fenced_vote_counts_above_all_fences)
     BOOST_TEST(fenced_vote(b, "100") == "100");
 }
 
-/// Rule F3.
+// rule F3
 BOOST_AUTO_TEST_CASE(proposal_does_not_lead_the_clock_by_far)
 {
     BOOST_TEST(std::stoll(fenced_vote(a, "8796093022000")) < 8'000'000'000'000);
@@ -228,7 +232,8 @@ BOOST_AUTO_TEST_CASE(other_marker_refuses_all)
     BOOST_TEST(everything() == before);
 }
 
-/// Rule F5, for each name.
+/// For each name.
+// rules M4 and F5
 BOOST_AUTO_TEST_CASE(fenced_extension_sets_again_what_nobody_took)
 {
     fenced_vote(a, "40");
@@ -256,7 +261,7 @@ BOOST_AUTO_TEST_CASE(fence_that_is_behind_is_set_to_the_token)
     BOOST_TEST(there("fy") == "40");
 }
 
-/// Rule H9.
+// rule H9
 BOOST_AUTO_TEST_CASE(adoption_sets_nothing)
 {
     fenced_vote(a, "40");
@@ -271,7 +276,7 @@ BOOST_AUTO_TEST_CASE(adoption_sets_nothing)
     BOOST_TEST(there("x") == "nothing");
 }
 
-/// Rule F2.
+// rules K10, M4 and F2
 BOOST_AUTO_TEST_CASE(raise_needs_all_locks_and_no_higher_fence)
 {
     fenced_vote(a, "40");

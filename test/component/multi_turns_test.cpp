@@ -56,6 +56,7 @@ struct turns_fixture : multi_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(multi_turns, turns_fixture)
 
+// rule M8
 BOOST_AUTO_TEST_CASE(names_that_are_never_free_together_are_taken_one_after_the_other)
 {
     contender& one = add();
@@ -81,6 +82,7 @@ BOOST_AUTO_TEST_CASE(names_that_are_never_free_together_are_taken_one_after_the_
 }
 
 /// While its nonces change, no key is free.
+// rule M8
 BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
 {
     contender& one = add();
@@ -100,6 +102,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
 }
 
 /// A position is called in its order.
+// rules Q21 and M8
 BOOST_AUTO_TEST_CASE(time_in_a_queue_is_not_enough)
 {
     auto const b = want_one(add(), "b");
@@ -112,6 +115,7 @@ BOOST_AUTO_TEST_CASE(time_in_a_queue_is_not_enough)
 }
 
 /// What else would wake it is far off: nothing changes, and nobody renews.
+// rule M8
 BOOST_AUTO_TEST_CASE(time_without_a_position_is_enough)
 {
     options.fair = false;
@@ -232,6 +236,7 @@ BOOST_AUTO_TEST_CASE(fenced_set_counts_above_what_it_took)
     BOOST_TEST(nodes_with("a", set->held.nonce()) == 3U);
 }
 
+// rule M8
 BOOST_AUTO_TEST_CASE(name_that_was_lost_meanwhile_goes_to_who_waits)
 {
     contender& one = add();
@@ -254,6 +259,7 @@ BOOST_AUTO_TEST_CASE(name_that_was_lost_meanwhile_goes_to_who_waits)
 }
 
 /// It is behind those of its client who came before it began anew.
+// rule M8
 BOOST_AUTO_TEST_CASE(who_lost_a_name_meanwhile_stands_last)
 {
     contender& one = add();
@@ -276,6 +282,7 @@ BOOST_AUTO_TEST_CASE(who_lost_a_name_meanwhile_stands_last)
 }
 
 /// Those in line get what is released, but this is not.
+// rule M8
 BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
 {
     contender& one = add();
@@ -294,6 +301,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
 }
 
 /// What a node did not hear of does not stay there.
+// rule M8
 BOOST_AUTO_TEST_CASE(node_that_missed_the_last_vote_forgets_what_was_taken)
 {
     contender& one = add();

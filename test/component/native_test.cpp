@@ -129,6 +129,7 @@ constexpr row rows[] = {{version::redis_7_0, "SET NX, EVAL, EVAL, "},
 
 BOOST_FIXTURE_TEST_SUITE(native_commands, native_locks_fixture)
 
+// rule K8
 BOOST_DATA_TEST_CASE_F(native_locks_fixture, native_commands_follow_version,
                        boost::unit_test::data::make(rows))
 {
@@ -140,6 +141,7 @@ BOOST_DATA_TEST_CASE_F(native_locks_fixture, native_commands_follow_version,
     BOOST_TEST(!has_key(0));
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(nodes_of_different_versions_are_told_in_different_words)
 {
     for (std::size_t n = 0; n != 3; ++n)
@@ -153,6 +155,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_different_versions_are_told_in_different_words)
     }
 }
 
+// rule A7
 BOOST_AUTO_TEST_CASE(unknown_native_release_is_said_once_more_as_script)
 {
     become(version::redis_8_6);
@@ -167,6 +170,7 @@ BOOST_AUTO_TEST_CASE(unknown_native_release_is_said_once_more_as_script)
     BOOST_TEST(heard() == "SET NX, EVAL, EVALSHA, ");
 }
 
+// rule A7
 BOOST_AUTO_TEST_CASE(native_extension_with_syntax_error_is_said_once_more_as_script)
 {
     become(version::valkey_9_1);
@@ -177,6 +181,7 @@ BOOST_AUTO_TEST_CASE(native_extension_with_syntax_error_is_said_once_more_as_scr
     BOOST_TEST(heard() == "SET NX, SET IFEQ, EVAL, EVAL, ");
 }
 
+// rule A7
 BOOST_AUTO_TEST_CASE(native_release_without_right_is_said_once_more_as_script)
 {
     become(version::valkey_9_1);
@@ -189,6 +194,7 @@ BOOST_AUTO_TEST_CASE(native_release_without_right_is_said_once_more_as_script)
 }
 
 /// SET is refused then, and PEXPIRE is not.
+// rule A7
 BOOST_AUTO_TEST_CASE(native_extension_without_memory_is_said_once_more_as_script)
 {
     become(version::redis_8_6);
@@ -203,6 +209,7 @@ BOOST_AUTO_TEST_CASE(native_extension_without_memory_is_said_once_more_as_script
     BOOST_TEST(heard() == "SET NX, SET IFEQ, ");
 }
 
+// rule A7
 BOOST_AUTO_TEST_CASE(nothing_is_said_a_third_time)
 {
     become(version::redis_8_6);
@@ -217,6 +224,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_said_a_third_time)
     BOOST_TEST(heard() == "DELEX, EVAL, ");
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(lock_is_held_where_scripts_are_forbidden)
 {
     for (std::size_t n = 0; n != 3; ++n)
@@ -231,6 +239,7 @@ BOOST_AUTO_TEST_CASE(lock_is_held_where_scripts_are_forbidden)
 }
 
 /// What was said before the version was known was said as a script.
+// rule A7
 BOOST_AUTO_TEST_CASE(forbidden_script_that_waited_for_connection_is_said_once_more_natively)
 {
     become(version::redis_8_6);
@@ -256,6 +265,7 @@ BOOST_AUTO_TEST_CASE(votes_are_taken_back_natively)
     BOOST_TEST(has_key(0));
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(next_connection_tells_anew_whether_commands_are_native)
 {
     become(version::redis_8_6);
@@ -269,6 +279,7 @@ BOOST_AUTO_TEST_CASE(next_connection_tells_anew_whether_commands_are_native)
     BOOST_TEST(heard() == "EVAL, ");
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(other_owners_keys_stay_as_they_are)
 {
     using words = std::vector<std::string>;
@@ -302,6 +313,7 @@ BOOST_AUTO_TEST_CASE(other_owners_keys_stay_as_they_are)
 }
 
 /// The server forgets who is to be told of a key with each of its changes (rule W6).
+// rule K8
 BOOST_AUTO_TEST_CASE(holder_reads_its_key_after_native_extension)
 {
     become(version::redis_8_6);
@@ -317,6 +329,7 @@ BOOST_AUTO_TEST_CASE(holder_reads_its_key_after_native_extension)
 }
 
 /// Where rivals come and go it does not listen.
+// rule K8
 BOOST_AUTO_TEST_CASE(holder_does_not_read_key_of_another_after_native_extension)
 {
     become(version::valkey_9_1);
@@ -329,6 +342,7 @@ BOOST_AUTO_TEST_CASE(holder_does_not_read_key_of_another_after_native_extension)
     BOOST_TEST(heard(0) == "SET IFEQ, ");
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(fenced_lock_is_held_by_scripts_alone)
 {
     become(version::redis_8_6);

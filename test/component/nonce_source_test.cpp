@@ -41,6 +41,7 @@ std::string said_by_copy(Work work)
 
 BOOST_AUTO_TEST_SUITE(nonces)
 
+// rule A3
 BOOST_AUTO_TEST_CASE(forked_process_draws_other_nonces)
 {
     auto const here = net::this_machine();
@@ -60,6 +61,7 @@ BOOST_AUTO_TEST_CASE(forked_process_draws_other_nonces)
     BOOST_TEST(all.size() == 2 * more_than_a_page);
 }
 
+// rule A3
 BOOST_AUTO_TEST_CASE(process_page_detects_fork_in_child_only)
 {
     auto const page = net::this_machine()->make_page();

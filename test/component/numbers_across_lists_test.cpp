@@ -51,6 +51,7 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_the_former_list)
 }
 
 /// The operation is one of the former list, and its lease ends after the change.
+// rule N9
 BOOST_AUTO_TEST_CASE(token_is_above_those_that_the_former_list_gave_after_the_change)
 {
     occupy("60000");

@@ -53,6 +53,7 @@ struct observation_fixture : election_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(observations, observation_fixture)
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(observer_is_told_who_leads_and_what_changes)
 {
     participant& observer = add_observer();
@@ -91,7 +92,8 @@ BOOST_AUTO_TEST_CASE(renewals_are_no_news)
     BOOST_TEST(observer.told.size() == 1U);
 }
 
-/// Rule EL5: nobody says so but the nodes.
+/// Nobody says so but the nodes.
+// rule EL5
 BOOST_AUTO_TEST_CASE(observer_is_told_when_a_crashed_leaders_keys_expire)
 {
     participant& observer = add_observer();
@@ -111,6 +113,7 @@ BOOST_AUTO_TEST_CASE(observer_finds_by_itself_that_keys_have_expired)
     BOOST_TEST(observer.seen.vacant);
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(observer_is_told_of_deletions)
 {
     participant& observer = add_observer();
@@ -121,7 +124,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_of_deletions)
     BOOST_TEST(observer.seen.term == 2048U);
 }
 
-/// Rule EL4.
+// rule EL4
 BOOST_AUTO_TEST_CASE(observer_is_never_told_of_an_earlier_term)
 {
     participant& observer = add_observer();
@@ -139,6 +142,7 @@ BOOST_AUTO_TEST_CASE(observer_is_never_told_of_an_earlier_term)
     BOOST_TEST(last_told(observer) == "6144 newest");
 }
 
+// rule EL3
 BOOST_AUTO_TEST_CASE(greatest_term_of_a_majority_is_told_though_a_minority_knows_it)
 {
     proclaim(0, 4096, "1 new");
@@ -157,6 +161,7 @@ BOOST_AUTO_TEST_CASE(greatest_term_of_a_majority_is_told_though_a_minority_knows
     BOOST_TEST(last_told(observer) == "4096 new");
 }
 
+// rule EL4
 BOOST_AUTO_TEST_CASE(later_value_of_a_term_is_told)
 {
     participant& observer = add_observer();
@@ -175,7 +180,8 @@ BOOST_AUTO_TEST_CASE(later_value_of_a_term_is_told)
     BOOST_TEST(last_told(observer) == "2048 c");
 }
 
-/// Rule EL4: a node that missed both the later value and the resignation still tells of the earlier one.
+/// A node that missed both the later value and the resignation still tells of the earlier one.
+// rule EL4
 BOOST_AUTO_TEST_CASE(earlier_value_is_not_told_after_the_vacancy)
 {
     options.ttl = 60s;
@@ -202,7 +208,8 @@ BOOST_AUTO_TEST_CASE(earlier_value_is_not_told_after_the_vacancy)
     BOOST_TEST(observer.told.size() == 3U);
 }
 
-/// Rule EL4: what a node said before says nothing of what is known since.
+/// What a node said before says nothing of what is known since.
+// rule EL4
 BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
 {
     participant& observer = add_observer();
@@ -219,7 +226,8 @@ BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
     BOOST_TEST(observer.told.size() == 2U);
 }
 
-/// Rule EL4: the majority may rightly answer with the one before.
+/// The majority may rightly answer with the one before.
+// rule EL4
 BOOST_AUTO_TEST_CASE(revision_of_a_minority_makes_no_vacancy)
 {
     participant& one = add();
@@ -232,7 +240,8 @@ BOOST_AUTO_TEST_CASE(revision_of_a_minority_makes_no_vacancy)
     BOOST_TEST(text(ask(one)) == "2048 a");
 }
 
-/// Rule EL4: also one that only a minority has told.
+/// Also one that only a minority has told.
+// rule EL4
 BOOST_AUTO_TEST_CASE(vacancy_has_the_last_revision_that_is_known)
 {
     participant& observer = add_observer();
@@ -250,7 +259,8 @@ BOOST_AUTO_TEST_CASE(vacancy_has_the_last_revision_that_is_known)
     BOOST_TEST(last_told(observer) == "2048 vacant");
 }
 
-/// Rule EL4: also when its nodes are changed, which ends the observation without an answer.
+/// Also when its nodes are changed, which ends the observation without an answer.
+// rule EL4
 BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
 {
     participant& observer = add_observer();
@@ -264,7 +274,8 @@ BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
     BOOST_TEST((std::ranges::count(observer.told, "a", &leader_info::value) == 1));
 }
 
-/// Rule EL4: what another client was told is proof, too.
+/// What another client was told is proof, too.
+// rule EL4
 BOOST_AUTO_TEST_CASE(leader_before_the_one_that_is_known_is_gone)
 {
     proclaim_everywhere(2048, "1 old");
@@ -275,7 +286,8 @@ BOOST_AUTO_TEST_CASE(leader_before_the_one_that_is_known_is_gone)
     BOOST_TEST(last_told(observer) == "4096 vacant");
 }
 
-/// Rule EL4: for as long as the client lives.
+/// For as long as the client lives.
+// rule EL4
 BOOST_AUTO_TEST_CASE(client_without_an_election_remembers_what_it_was_told)
 {
     participant& one = add();
@@ -299,6 +311,7 @@ BOOST_AUTO_TEST_CASE(client_without_an_election_remembers_what_it_was_told)
 }
 
 /// What is on its way to the nodes is told when it has come.
+// rule EL5
 BOOST_AUTO_TEST_CASE(proclamation_on_its_way_is_told_once)
 {
     participant& observer = add_observer();
@@ -313,6 +326,7 @@ BOOST_AUTO_TEST_CASE(proclamation_on_its_way_is_told_once)
     BOOST_TEST(last_told(observer) == "2048 a");
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(proclamation_of_a_minority_is_told_after_a_while)
 {
     participant& observer = add_observer();
@@ -322,6 +336,7 @@ BOOST_AUTO_TEST_CASE(proclamation_of_a_minority_is_told_after_a_while)
     BOOST_TEST(last_told(observer) == "2048? a");
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(observer_learns_on_reconnection_what_was_lost_with_the_connection)
 {
     participant& observer = add_observer();
@@ -335,6 +350,7 @@ BOOST_AUTO_TEST_CASE(observer_learns_on_reconnection_what_was_lost_with_the_conn
 }
 
 /// What a node told on a connection that is gone may not be so any more.
+// rule EL5
 BOOST_AUTO_TEST_CASE(node_that_is_away_does_not_keep_a_leader_in_office)
 {
     participant& observer = add_observer();
@@ -366,6 +382,7 @@ BOOST_AUTO_TEST_CASE(node_that_is_back_counts_when_it_has_answered)
     BOOST_TEST(last_told(observer) == "2048 vacant");
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(word_that_is_lost_is_made_up_for_by_asking)
 {
     settings.health.check_interval = 3s;
@@ -380,6 +397,7 @@ BOOST_AUTO_TEST_CASE(word_that_is_lost_is_made_up_for_by_asking)
     BOOST_TEST(last_told(observer) == "4096 b");
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(nodes_that_do_not_tell_of_changes_are_asked)
 {
     for (std::size_t n = 0; n != net.size(); ++n)
@@ -391,6 +409,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_do_not_tell_of_changes_are_asked)
 }
 
 /// A server does not tell a connection of what was changed on it.
+// rule EL5
 BOOST_AUTO_TEST_CASE(leader_observes_itself)
 {
     participant& one = add_observer();
@@ -405,7 +424,8 @@ BOOST_AUTO_TEST_CASE(leader_observes_itself)
     BOOST_TEST(one.seen.vacant);
 }
 
-/// Rule N4: it has forgotten what it was told.
+/// It has forgotten what it was told.
+// rules N4 and EL3
 BOOST_AUTO_TEST_CASE(node_that_may_have_forgotten_does_not_say_that_nobody_leads)
 {
     settings.admission.assume_fresh = false;
@@ -431,6 +451,7 @@ BOOST_AUTO_TEST_CASE(node_that_may_have_forgotten_does_not_say_that_nobody_leads
     BOOST_TEST(last_told(observer) == "2048 a");
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(observation_without_quorum_fails_after_its_patience)
 {
     options.retry.outage_patience = 2s;
@@ -467,6 +488,7 @@ BOOST_AUTO_TEST_CASE(answer_that_is_refused_is_told_in_the_error)
     BOOST_TEST(text.find("seat") != text.npos, text);
 }
 
+// rule EL3
 BOOST_AUTO_TEST_CASE(foreign_data_say_that_nobody_leads)
 {
     participant& one = add();
@@ -482,6 +504,7 @@ BOOST_AUTO_TEST_CASE(foreign_data_say_that_nobody_leads)
     BOOST_TEST(ask(one).vacant);
 }
 
+// rule EL5
 BOOST_AUTO_TEST_CASE(cancelled_observation_leaves_nothing)
 {
     participant& observer = add_observer();

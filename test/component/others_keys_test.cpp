@@ -64,6 +64,7 @@ lock_options patient()
 BOOST_FIXTURE_TEST_SUITE(other_holders_keys, others_keys_fixture)
 
 /// Pauses grow to the longest one, of half of which each has on average.
+// rule W2
 BOOST_AUTO_TEST_CASE(other_holders_long_keys_are_voted_for_after_pauses)
 {
     set_keys(10min);
@@ -76,6 +77,7 @@ BOOST_AUTO_TEST_CASE(other_holders_long_keys_are_voted_for_after_pauses)
 }
 
 /// Its release did not come there. The node says for how long.
+// rule W2
 BOOST_AUTO_TEST_CASE(key_left_only_on_rendezvous_node_is_waited_for)
 {
     set_keys(1s);
@@ -88,6 +90,7 @@ BOOST_AUTO_TEST_CASE(key_left_only_on_rendezvous_node_is_waited_for)
 }
 
 /// Its votes there are granted, and taken back: no reason to vote again at once.
+// rule W2
 BOOST_AUTO_TEST_CASE(keys_left_on_all_but_rendezvous_node_are_voted_for_after_pauses)
 {
     set_keys(10min);

@@ -51,6 +51,7 @@ struct overdue_lease_fixture : held_clock_base, scripted_cluster {
 
 BOOST_FIXTURE_TEST_SUITE(overdue_leases, overdue_lease_fixture)
 
+// rule H7
 BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_by_hand)
 {
     acquire();
@@ -89,6 +90,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_extended_if_suspect_is_tolerated)
     BOOST_TEST(extend(held) == errc::lease_lost);
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_after_invalidation)
 {
     acquire();
@@ -105,6 +107,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_after_invalidation)
     BOOST_TEST(extensions() == 0U);
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_again_after_noscript)
 {
     acquire();
@@ -123,6 +126,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_again_after_noscript)
 }
 
 /// Its end is no clean release, and its keys are taken back all the same.
+// rules H7 and R1
 BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_released)
 {
     acquire();
@@ -134,6 +138,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_released)
         BOOST_TEST(node->heard().back()[0] == "EVAL");
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_its_handle_is_destroyed)
 {
     acquire();
@@ -148,6 +153,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_its_handle_is_destroyed)
 }
 
 /// Others may have come and gone on that node before the vote was executed.
+// rule H5
 BOOST_AUTO_TEST_CASE(overdue_lease_is_not_proven_by_late_vote)
 {
     auto tolerant = terms;
@@ -166,6 +172,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_proven_by_late_vote)
 }
 
 /// It was adopted by a client that is not connected, and waits for that.
+// rule H7
 BOOST_AUTO_TEST_CASE(overdue_adopted_lease_is_not_extended_after_connecting)
 {
     expect_everywhere("HELLO", late(canned::hello));

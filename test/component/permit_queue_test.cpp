@@ -75,6 +75,7 @@ struct permit_queue_fixture : semaphore_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(permit_queues, permit_queue_fixture)
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(client_has_no_more_than_sixteen_positions)
 {
     theirs = want_some(other, 100, 100);
@@ -90,12 +91,14 @@ BOOST_AUTO_TEST_CASE(client_has_no_more_than_sixteen_positions)
 }
 
 /// Sixteen at a time, and others as soon as one of them has a permit.
+// rule Q15
 BOOST_AUTO_TEST_CASE(many_operations_of_one_client_are_served_soon)
 {
     auto const some = want_at_once(one, 1000, 48);
     BOOST_TEST((until([&] { return held_of(some) == 48; }) <= 8 * round_trip + a_tick));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(tries_of_one_client_ask_beside_each_other)
 {
     wishes some;
@@ -106,6 +109,7 @@ BOOST_AUTO_TEST_CASE(tries_of_one_client_ask_beside_each_other)
     BOOST_TEST((some.back()->ended == errc::contended));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(tries_that_are_refused_end)
 {
     theirs = want_some(other, 100, 98);
@@ -150,7 +154,8 @@ BOOST_AUTO_TEST_CASE(operation_that_came_back_is_asked_for_when_several_names_ar
     BOOST_TEST(second->held.valid());
 }
 
-/// Rule Q15: each by its own patience.
+/// Each by its own patience.
+// rule Q15
 BOOST_AUTO_TEST_CASE(outage_ends_those_who_came_back_in_time)
 {
     let_second_ask_beside();

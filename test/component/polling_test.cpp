@@ -79,6 +79,7 @@ struct polling_fixture : wish_fixture {
 BOOST_FIXTURE_TEST_SUITE(polling, polling_fixture)
 
 /// While a lease lasts, the next position hears that it is the first.
+// rule Q18
 BOOST_AUTO_TEST_CASE(polling_waiters_are_served_in_the_order_of_the_queue)
 {
     for (kind_of_lock const& kind : kinds)
@@ -92,6 +93,7 @@ BOOST_AUTO_TEST_CASE(polling_waiters_are_served_in_the_order_of_the_queue)
         }
 }
 
+// rule Q18
 BOOST_AUTO_TEST_CASE(waiters_that_all_poll_are_served_in_order)
 {
     for (kind_of_lock const& kind : kinds)
@@ -106,6 +108,7 @@ BOOST_AUTO_TEST_CASE(waiters_that_all_poll_are_served_in_order)
 }
 
 /// All that wait are called, whether they poll or not. A writer behind them waits for them.
+// rule Q18
 BOOST_AUTO_TEST_CASE(readers_that_poll_share_the_lock)
 {
     contender& first = add();
@@ -130,6 +133,7 @@ BOOST_AUTO_TEST_CASE(readers_that_poll_share_the_lock)
     BOOST_TEST((until_granted(last) <= longest_poll + time_to_poll));
 }
 
+// rule Q18
 BOOST_AUTO_TEST_CASE(waiters_without_a_right_are_served_in_order)
 {
     for (std::string const right : {"subscribe", "publish", "client|tracking"})
@@ -149,6 +153,7 @@ BOOST_AUTO_TEST_CASE(waiters_without_a_right_are_served_in_order)
 }
 
 /// The lock would stand idle until the waiter asks the next time.
+// rule Q18
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_a_polling_waiter_once_it_has_asked_as_the_first)
 {
     line_up(2);
@@ -170,6 +175,7 @@ BOOST_AUTO_TEST_CASE(lock_is_kept_for_a_polling_waiter_once_it_has_asked_as_the_
     BOOST_TEST(!all[4]->holds());
 }
 
+// rule Q18
 BOOST_AUTO_TEST_CASE(polling_waiter_that_dies_as_the_first_is_removed_after_a_second)
 {
     for (bool const called : {false, true})
@@ -194,6 +200,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_dies_as_the_first_is_removed_after_a_se
 }
 
 /// Nobody serves the queue while readers hold.
+// rule Q18
 BOOST_AUTO_TEST_CASE(dead_writer_that_polled_keeps_no_readers_out)
 {
     add().read();
@@ -207,6 +214,7 @@ BOOST_AUTO_TEST_CASE(dead_writer_that_polled_keeps_no_readers_out)
     BOOST_TEST(all[2]->holds());
 }
 
+// rule Q18
 BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
 {
     line_up(1);
@@ -220,6 +228,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
 }
 
 /// If the lock was kept for it just then, the next one gets it.
+// rule Q18
 BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_passes_the_lock_on)
 {
     line_up(1);
@@ -234,6 +243,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_passes_the_lock_on)
     BOOST_TEST((until_granted(*all[2]) <= 4 * round_trip + a_tick));
 }
 
+// rule Q18
 BOOST_AUTO_TEST_CASE(position_of_a_polling_waiter_is_told)
 {
     line_up(2);
@@ -247,7 +257,8 @@ BOOST_AUTO_TEST_CASE(position_of_a_polling_waiter_is_told)
     BOOST_TEST(polls.told->before == (std::vector<std::size_t>{1, 0}));
 }
 
-/// Rule Q19: their votes heed the queue in any case.
+/// Their votes heed the queue in any case.
+// rule Q19
 BOOST_AUTO_TEST_CASE(readers_and_requests_for_permits_that_want_no_queue_poll)
 {
     lock_options without = options;
@@ -275,6 +286,7 @@ BOOST_AUTO_TEST_CASE(readers_and_requests_for_permits_that_want_no_queue_poll)
 }
 
 /// Tracking is asked for only when an owner is known.
+// rule Q18
 BOOST_AUTO_TEST_CASE(waiter_polls_on_the_same_node_when_tracking_is_refused)
 {
     line_up(2);

@@ -45,6 +45,7 @@ constexpr long long nearly_a_fence = 35'000'000;
 
 BOOST_FIXTURE_TEST_SUITE(queue_fences, with_fence)
 
+// rule Q22
 BOOST_AUTO_TEST_CASE(grant_counts_above_the_fence)
 {
     BOOST_TEST(fenced_vote('a', 'x', "7") == "7");
@@ -57,6 +58,7 @@ BOOST_AUTO_TEST_CASE(grant_counts_above_the_fence)
     BOOST_TEST(state() == "string c; none; string 50");
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(vote_is_granted_once)
 {
     BOOST_TEST(fenced_vote('a', 'x', "7") == "7");
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(exclusive_vote_does_not_use_the_queue)
     BOOST_TEST(state("lock") == "string b");
 }
 
-/// Rule F3.
+// rule F3
 BOOST_AUTO_TEST_CASE(proposal_does_not_lead_the_clock_by_far)
 {
     std::string const no_clock = "8796093022000";
@@ -113,7 +115,7 @@ BOOST_AUTO_TEST_CASE(proposal_does_not_lead_the_clock_by_far)
                     "0"}) == "1");
 }
 
-/// Rule F6.
+// rules S16 and F6
 BOOST_AUTO_TEST_CASE(another_marker_refuses_all)
 {
     administer({"SET", "marker", "the node's"});
@@ -130,6 +132,7 @@ BOOST_AUTO_TEST_CASE(another_marker_refuses_all)
     BOOST_TEST(fenced_renewal('a', 'p', "7", "0") == "2");
 }
 
+// rules S16 and F1
 BOOST_AUTO_TEST_CASE(fence_that_is_no_number_refuses_all)
 {
     for (std::string const number : {"some text", "", "-1", "nan", "8796093022208"})
@@ -172,6 +175,7 @@ BOOST_AUTO_TEST_CASE(other_data_in_place_of_a_fence_refuse_all)
     }
 }
 
+// rule Q22
 BOOST_AUTO_TEST_CASE(claim_from_readers_counts)
 {
     put_fence("7");
@@ -184,7 +188,7 @@ BOOST_AUTO_TEST_CASE(claim_from_readers_counts)
     BOOST_TEST(state("lock") == "string c");
 }
 
-/// Rule S16.
+// rule S16
 BOOST_AUTO_TEST_CASE(readers_take_the_number_of_the_writer_before_them)
 {
     administer({"SET", "marker", "life/lineage/0/1000"});
@@ -246,6 +250,7 @@ BOOST_AUTO_TEST_CASE(refused_vote_tells_the_fence_and_leaves_it)
     BOOST_TEST(left("fence") <= 1'000'000);
 }
 
+// rule S16
 BOOST_AUTO_TEST_CASE(renewal_of_readers_raises_the_fence_and_minds_no_higher_one)
 {
     BOOST_TEST(fenced_renewal('a', 'r', "7") == "0");
@@ -269,6 +274,7 @@ BOOST_AUTO_TEST_CASE(renewal_of_readers_raises_the_fence_and_minds_no_higher_one
     BOOST_TEST(state() == "zset [a]; none; string 9");
 }
 
+// rule Q22
 BOOST_AUTO_TEST_CASE(permits_count_above_the_highest_of_their_fences)
 {
     BOOST_TEST(fenced_vote('a', 'p', "7", '\0', {.limit = 2}) == "GIVEN 7 0");
@@ -283,6 +289,7 @@ BOOST_AUTO_TEST_CASE(permits_count_above_the_highest_of_their_fences)
     BOOST_TEST(state("fence") == "hash [0, 9, 1, 9]");
 }
 
+// rules K10 and P5
 BOOST_AUTO_TEST_CASE(renewal_of_permits_sets_fences_that_are_behind_and_yields_to_higher_ones)
 {
     fenced_vote('a', 'p', "40", '\0', {.count = 2, .limit = 3});
@@ -300,7 +307,7 @@ BOOST_AUTO_TEST_CASE(renewal_of_permits_sets_fences_that_are_behind_and_yields_t
     BOOST_TEST(fenced_renewal('a', 'p', "40", "0") == "1");
 }
 
-/// Rule F2.
+// rule F2
 BOOST_AUTO_TEST_CASE(fences_of_permits_are_raised_without_a_renewal)
 {
     fenced_vote('a', 'p', "40", '\0', {.count = 2, .limit = 3});

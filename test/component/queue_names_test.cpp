@@ -39,6 +39,7 @@ struct two_names : queue_nodes {
 
 BOOST_FIXTURE_TEST_SUITE(queue_names, two_names)
 
+// rule M2
 BOOST_AUTO_TEST_CASE(claim_takes_readers_and_permits_only_if_all_gave_them_up)
 {
     for (bool const permits : {false, true}) {
@@ -78,6 +79,7 @@ BOOST_AUTO_TEST_CASE(readers_and_permits_that_have_ended_are_not_in_the_way)
     BOOST_TEST(claim('n') == "1");
 }
 
+// rule M2
 BOOST_AUTO_TEST_CASE(claim_takes_no_data_of_other_programs)
 {
     for (words const& deed : {words{"ZADD", "lock", "1", nonce('a')},
@@ -91,7 +93,7 @@ BOOST_AUTO_TEST_CASE(claim_takes_no_data_of_other_programs)
     }
 }
 
-/// Rule Q4.
+// rules Q4 and M3
 BOOST_AUTO_TEST_CASE(release_serves_the_queue_of_each_name)
 {
     for (char const who : {'b', 'c', 'd', 'e'})
@@ -140,6 +142,7 @@ BOOST_AUTO_TEST_CASE(release_gives_back_what_is_ours)
 }
 
 /// Without the rights to serve it, no name stays.
+// rule M3
 BOOST_AUTO_TEST_CASE(release_that_may_not_serve_frees_the_names)
 {
     for (bool const fast : {true, false}) {

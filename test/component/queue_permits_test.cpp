@@ -20,6 +20,7 @@ struct some_permits : queue_nodes {
 
 BOOST_FIXTURE_TEST_SUITE(queue_permits, some_permits)
 
+// rule P3
 BOOST_AUTO_TEST_CASE(vote_is_given_as_many_permits_as_it_wants_or_none)
 {
     BOOST_TEST(vote('a', {.count = 2, .limit = 3, .start = 1}) == "GIVEN 1 1 2");
@@ -32,6 +33,7 @@ BOOST_AUTO_TEST_CASE(vote_is_given_as_many_permits_as_it_wants_or_none)
     BOOST_TEST(left("lock") > nearly_a_lock);
 }
 
+// rules Q6 and P1
 BOOST_AUTO_TEST_CASE(permits_exclude_other_kinds)
 {
     vote('a', {.limit = 3});
@@ -46,6 +48,7 @@ BOOST_AUTO_TEST_CASE(permits_exclude_other_kinds)
     BOOST_TEST(vote('a', {.limit = 3}) == "HELD # 0 bbbbbbbb");
 }
 
+// rule P3
 BOOST_AUTO_TEST_CASE(vote_looks_from_there_on_and_round)
 {
     BOOST_TEST(vote('a', {.limit = 5, .start = 3}) == "GIVEN 1 3");
@@ -53,6 +56,7 @@ BOOST_AUTO_TEST_CASE(vote_looks_from_there_on_and_round)
     BOOST_TEST(vote('c', {.limit = 5, .start = 3}) == "GIVEN 1 4");
 }
 
+// rule P3
 BOOST_AUTO_TEST_CASE(last_of_many_permits_is_found)
 {
     BOOST_TEST(vote('a', {.count = 19, .limit = 20}).starts_with("GIVEN 1 0 1 2 "));
@@ -61,6 +65,7 @@ BOOST_AUTO_TEST_CASE(last_of_many_permits_is_found)
     BOOST_TEST(vote('b', {.limit = 20, .start = 1}) == "GIVEN 1 0");
 }
 
+// rule P9
 BOOST_AUTO_TEST_CASE(number_of_permits_grows_at_once_and_shrinks_as_they_are_given_up)
 {
     BOOST_TEST(vote('a', {.count = 3, .limit = 3}) == "GIVEN 1 0 1 2");
@@ -72,6 +77,7 @@ BOOST_AUTO_TEST_CASE(number_of_permits_grows_at_once_and_shrinks_as_they_are_giv
     BOOST_TEST(vote('c', {.count = 2, .limit = 4}) == "GIVEN 1 1 3");
 }
 
+// rule P1
 BOOST_AUTO_TEST_CASE(ended_permits_are_free)
 {
     vote('a', {.limit = 2});
@@ -86,6 +92,7 @@ BOOST_AUTO_TEST_CASE(ended_permits_are_free)
     BOOST_TEST(state("lock") == "zset [d]");
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(exclusive_claim_replaces_permits_of_the_previous_owner_only)
 {
     vote('a', {.count = 2, .limit = 3});
@@ -96,6 +103,7 @@ BOOST_AUTO_TEST_CASE(exclusive_claim_replaces_permits_of_the_previous_owner_only
     BOOST_TEST(state("lock") == "string c");
 }
 
+// rules Q6 and P3
 BOOST_AUTO_TEST_CASE(claim_takes_each_permit_from_its_previous_owner_only)
 {
     vote('a', {.limit = 3});
@@ -109,7 +117,8 @@ BOOST_AUTO_TEST_CASE(claim_takes_each_permit_from_its_previous_owner_only)
     BOOST_TEST(vote('c', 'p', 'a', {.limit = 3, .exact = "0 2"}) == "GIVEN 1 0 2"); // said again
 }
 
-/// A waiter asks again at `next`: in vain, if only a claim window is over then (rule P1).
+/// A waiter asks again at `next`: in vain, if only a claim window is over then.
+// rule P1
 BOOST_AUTO_TEST_CASE(next_tells_when_the_first_permit_ends)
 {
     listen('b');
@@ -134,6 +143,7 @@ BOOST_AUTO_TEST_CASE(next_tells_when_the_first_permit_ends)
 }
 
 /// To read many costs more than a waiter that asks once more.
+// rule P1
 BOOST_AUTO_TEST_CASE(next_is_a_lower_bound_where_there_are_many_permits)
 {
     vote('a', {.count = 5, .limit = 5});
@@ -142,6 +152,7 @@ BOOST_AUTO_TEST_CASE(next_is_a_lower_bound_where_there_are_many_permits)
     BOOST_TEST(ends_first({"0", "1"}) == "");
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(claim_of_permits_takes_the_string_of_the_previous_owner)
 {
     set('a');
@@ -154,6 +165,7 @@ BOOST_AUTO_TEST_CASE(claim_of_permits_takes_the_string_of_the_previous_owner)
 }
 
 /// The queue node gave 3, and this node had given 2.
+// rule Q14
 BOOST_AUTO_TEST_CASE(exactly_named_permits_replace_those_that_were_given_before)
 {
     BOOST_TEST(vote('a', {.count = 2, .limit = 5, .start = 2}) == "GIVEN 1 2 3");
@@ -167,6 +179,7 @@ BOOST_AUTO_TEST_CASE(exactly_named_permits_replace_those_that_were_given_before)
     BOOST_TEST(state("lock") == "hash [3, a#, next, #, 4, a#, 2, b#, 0, a#]");
 }
 
+// rule Q5
 BOOST_AUTO_TEST_CASE(permits_that_are_freed_go_on_without_a_name)
 {
     listen('d');
@@ -180,6 +193,7 @@ BOOST_AUTO_TEST_CASE(permits_that_are_freed_go_on_without_a_name)
     BOOST_TEST(state() == "hash [next, #, 1, a#, 0, d#]; none; none");
 }
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(permits_are_given_to_the_first_that_there_are_enough_for)
 {
     listen('c');
@@ -198,6 +212,7 @@ BOOST_AUTO_TEST_CASE(permits_are_given_to_the_first_that_there_are_enough_for)
     BOOST_TEST(state() == "hash [next, #, 0, c#, 1, c#, 2, d#]; none; none");
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(free_permits_are_given_to_the_waiter_that_enters)
 {
     listen('b');
@@ -207,7 +222,7 @@ BOOST_AUTO_TEST_CASE(free_permits_are_given_to_the_waiter_that_enters)
     BOOST_TEST(enter('c', 'p', 1, 3) == "LINE # 1 PERMITS"); // passes nobody
 }
 
-/// Rule Q7.
+// rule Q7
 BOOST_AUTO_TEST_CASE(nobody_passes_the_first_request)
 {
     for (char const who : {'b', 's', 't'})
@@ -227,6 +242,7 @@ BOOST_AUTO_TEST_CASE(nobody_passes_the_first_request)
     BOOST_TEST(heard('t') == "first ME #");
 }
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(position_of_another_kind_is_not_passed)
 {
     for (char const who : {'c', 'd'})
@@ -240,6 +256,7 @@ BOOST_AUTO_TEST_CASE(position_of_another_kind_is_not_passed)
 }
 
 /// It is not ours, and what was given before is free.
+// rules Q14 and P4
 BOOST_AUTO_TEST_CASE(exactly_named_permits_that_are_refused_leave_none)
 {
     listen('d');
@@ -251,6 +268,7 @@ BOOST_AUTO_TEST_CASE(exactly_named_permits_that_are_refused_leave_none)
     BOOST_TEST(state() == "hash [next, #, 1, b#, 0, d#]; none; none");
 }
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(more_requests_than_are_looked_at_at_once_are_served)
 {
     set('a');
@@ -263,6 +281,7 @@ BOOST_AUTO_TEST_CASE(more_requests_than_are_looked_at_at_once_are_served)
     BOOST_TEST(state("queue") == "none");
 }
 
+// rules Q3 and K10
 BOOST_AUTO_TEST_CASE(dead_requests_are_passed)
 {
     for (char const who : {'b', 'c', 'd', 'e'})
@@ -283,6 +302,7 @@ BOOST_AUTO_TEST_CASE(dead_requests_are_passed)
     BOOST_TEST(state("queue") == "none");
 }
 
+// rule Q1
 BOOST_AUTO_TEST_CASE(kinds_stand_in_one_order)
 {
     for (char const who : {'b', 'c', 'd'})
@@ -301,6 +321,7 @@ BOOST_AUTO_TEST_CASE(kinds_stand_in_one_order)
     BOOST_TEST(state() == "string d; none; none");
 }
 
+// rule Q10
 BOOST_AUTO_TEST_CASE(reader_behind_permits_waits_for_them)
 {
     listen('b');
@@ -311,6 +332,7 @@ BOOST_AUTO_TEST_CASE(reader_behind_permits_waits_for_them)
     BOOST_TEST(state() == "zset [b]; none; none");
 }
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(ended_permits_are_taken_by_other_kinds)
 {
     listen('b');
@@ -321,6 +343,7 @@ BOOST_AUTO_TEST_CASE(ended_permits_are_taken_by_other_kinds)
     BOOST_TEST(state() == "string b; none; none");
 }
 
+// rule P5
 BOOST_AUTO_TEST_CASE(release_frees_permits_that_are_ours)
 {
     vote('a', {.count = 2, .limit = 4});
@@ -336,6 +359,7 @@ BOOST_AUTO_TEST_CASE(release_frees_permits_that_are_ours)
     BOOST_TEST(state("lock") == "hash [next, #, 2, b#]");
 }
 
+// rule P5
 BOOST_AUTO_TEST_CASE(renewal_needs_all_permits)
 {
     vote('a', {.count = 2, .limit = 4});
@@ -348,6 +372,7 @@ BOOST_AUTO_TEST_CASE(renewal_needs_all_permits)
     BOOST_TEST(state("lock") == "hash [0, a#, 1, a#, next, #]");
 }
 
+// rule P1
 BOOST_AUTO_TEST_CASE(key_expires_no_sooner_than_the_last_permit)
 {
     vote('a', {.limit = 4});
@@ -359,6 +384,7 @@ BOOST_AUTO_TEST_CASE(key_expires_no_sooner_than_the_last_permit)
 }
 
 /// Somebody has written into the hash.
+// rule P1
 BOOST_AUTO_TEST_CASE(permit_whose_end_cannot_be_read_is_taken)
 {
     vote('a', {.limit = 3});

@@ -12,6 +12,7 @@ namespace redlock::test {
 
 BOOST_FIXTURE_TEST_SUITE(queue_readers, queue_nodes)
 
+// rules S1 and S4
 BOOST_AUTO_TEST_CASE(readers_are_together)
 {
     BOOST_TEST(vote('a', 'r') == "1");
@@ -29,6 +30,7 @@ BOOST_AUTO_TEST_CASE(readers_are_together)
     BOOST_TEST(vote('a', 'r') == "HELD # 0 cccccccc");
 }
 
+// rules S1 and S9
 BOOST_AUTO_TEST_CASE(key_expires_with_the_last_reader)
 {
     vote('a', 'r');
@@ -43,6 +45,7 @@ BOOST_AUTO_TEST_CASE(key_expires_with_the_last_reader)
     BOOST_TEST(vote('c', 'r') == "1");
 }
 
+// rules Q4 and S4
 BOOST_AUTO_TEST_CASE(ended_readers_are_removed)
 {
     vote('a', 'r');
@@ -55,6 +58,7 @@ BOOST_AUTO_TEST_CASE(ended_readers_are_removed)
     BOOST_TEST(vote('d', 'x', 'c') == "1");
 }
 
+// rules Q10 and S4
 BOOST_AUTO_TEST_CASE(new_readers_pass_no_writer_that_waits)
 {
     listen('b');
@@ -68,6 +72,7 @@ BOOST_AUTO_TEST_CASE(new_readers_pass_no_writer_that_waits)
     BOOST_TEST(heard('b').empty());
 }
 
+// rules Q4 and S9
 BOOST_AUTO_TEST_CASE(last_reader_calls_the_writer)
 {
     listen('c');
@@ -82,6 +87,7 @@ BOOST_AUTO_TEST_CASE(last_reader_calls_the_writer)
     BOOST_TEST(vote('c', 'x', 'a') == "1");
 }
 
+// rule Q11
 BOOST_AUTO_TEST_CASE(first_is_told_when_the_longest_reader_leaves)
 {
     listen('c');
@@ -95,6 +101,7 @@ BOOST_AUTO_TEST_CASE(first_is_told_when_the_longest_reader_leaves)
     BOOST_TEST(heard('c').empty());
 }
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(reader_at_the_head_brings_all_readers_along)
 {
     for (char const who : {'b', 'c', 'd', 'e'})
@@ -118,6 +125,7 @@ BOOST_AUTO_TEST_CASE(reader_at_the_head_brings_all_readers_along)
     BOOST_TEST(heard('c') == "take ME 17 b");
 }
 
+// rule Q3
 BOOST_AUTO_TEST_CASE(readers_that_are_called_have_the_longest_of_their_windows)
 {
     listen('b');
@@ -141,6 +149,7 @@ BOOST_AUTO_TEST_CASE(reader_that_enters_among_readers_is_one_of_them)
     BOOST_TEST(enter('c', 'r') == "1");
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(dead_writer_is_passed_by_a_reader_that_enters)
 {
     listen('b');
@@ -152,6 +161,7 @@ BOOST_AUTO_TEST_CASE(dead_writer_is_passed_by_a_reader_that_enters)
     BOOST_TEST(state() == "zset [c, a]; none; none");
 }
 
+// rule Q10
 BOOST_AUTO_TEST_CASE(dead_queue_of_a_free_lock_refuses_nobody)
 {
     administer({"ZADD", "queue", "1", position('b', 'x'), "2", position('c', 'r'), "3", position('d', 'p')});
@@ -159,6 +169,7 @@ BOOST_AUTO_TEST_CASE(dead_queue_of_a_free_lock_refuses_nobody)
     BOOST_TEST(state() == "zset [a]; none; none");
 }
 
+// rule Q10
 BOOST_AUTO_TEST_CASE(vote_serves_the_positions_before_it)
 {
     listen('b');
@@ -172,6 +183,7 @@ BOOST_AUTO_TEST_CASE(vote_serves_the_positions_before_it)
     BOOST_TEST(state() == "zset [b]; zset [cx#c]; none");
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(writer_takes_a_set_only_if_all_readers_gave_it_up)
 {
     vote('a', 'r');
@@ -193,6 +205,7 @@ BOOST_AUTO_TEST_CASE(writer_takes_a_set_of_itself_and_the_previous_owner)
     BOOST_TEST(vote('c', 'x', 'a') == "1");
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(reader_takes_the_string_of_the_previous_owner)
 {
     set('a');
@@ -204,6 +217,7 @@ BOOST_AUTO_TEST_CASE(reader_takes_the_string_of_the_previous_owner)
 }
 
 /// A claim passes others: they were behind it.
+// rule Q10
 BOOST_AUTO_TEST_CASE(claim_of_a_reader_heeds_no_queue)
 {
     administer({"ZADD", "queue", "1", position('b', 'x')});
@@ -211,12 +225,14 @@ BOOST_AUTO_TEST_CASE(claim_of_a_reader_heeds_no_queue)
     BOOST_TEST(state() == "zset [c]; zset [bx#b] for ever; none");
 }
 
+// rules Q10 and S5
 BOOST_AUTO_TEST_CASE(writers_vote_heeds_no_queue)
 {
     administer({"ZADD", "queue", "1", position('b', 'x')});
     BOOST_TEST(vote('c', 'x') == "1");
 }
 
+// rule S6
 BOOST_AUTO_TEST_CASE(renewal_needs_a_reader_that_is_there)
 {
     BOOST_TEST(renew('a', 'r') == "0");
@@ -235,6 +251,7 @@ BOOST_AUTO_TEST_CASE(renewal_needs_a_reader_that_is_there)
     BOOST_TEST(state("lock") == "string b");
 }
 
+// rules Q20 and S12
 BOOST_AUTO_TEST_CASE(writer_that_becomes_a_reader_calls_all_readers)
 {
     for (char const who : {'b', 'c', 'd'})
@@ -268,6 +285,7 @@ BOOST_AUTO_TEST_CASE(polling_reader_is_called_with_the_others)
     BOOST_TEST(state() == "zset [b, c, d]; none; none");
 }
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(phase_has_as_many_readers_as_positions_are_looked_at)
 {
     listen('a');
@@ -300,6 +318,7 @@ BOOST_AUTO_TEST_CASE(other_sets_of_times_are_no_readers)
     }
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(last_reader_may_open_a_window)
 {
     listen('c');
@@ -313,6 +332,7 @@ BOOST_AUTO_TEST_CASE(last_reader_may_open_a_window)
     BOOST_TEST(state() == "none; zset [cx#c]; none");
 }
 
+// rule Q12
 BOOST_AUTO_TEST_CASE(first_reader_that_leaves_lets_those_behind_in)
 {
     listen('c');

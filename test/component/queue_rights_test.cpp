@@ -315,6 +315,7 @@ BOOST_FIXTURE_TEST_SUITE(queue_rights, rights)
 
 /// Otherwise the owners of the lock and the positions are the same, but for those that were called or gave it up. A release
 /// frees the lock if it may not hand it on. Without the right to remove positions, a waiter's own one may stay.
+// rules Q23, S4 and S12
 BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
 {
     for (bool const fast : {true, false}) {
@@ -362,6 +363,7 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
 }
 
 /// A waiter without the right to call others has a polling position.
+// rule Q3
 BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody)
 {
     for (situation const& one : situations())
@@ -392,6 +394,7 @@ BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody)
         }
 }
 
+// rule Q23
 BOOST_AUTO_TEST_CASE(script_that_lacks_a_key_is_not_run)
 {
     for (situation const& one : situations())

@@ -50,6 +50,7 @@ constexpr std::chrono::milliseconds long_ago{1200};
 
 BOOST_FIXTURE_TEST_SUITE(queue_scripts, queue)
 
+// rule Q4
 BOOST_AUTO_TEST_CASE(release_calls_the_first_and_tells_the_second)
 {
     listen("bc");
@@ -63,6 +64,7 @@ BOOST_AUTO_TEST_CASE(release_calls_the_first_and_tells_the_second)
     BOOST_TEST(left("lock") <= 50'000);
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(position_is_kept_by_a_waiter_that_asks_again)
 {
     listen("bc");
@@ -75,6 +77,7 @@ BOOST_AUTO_TEST_CASE(position_is_kept_by_a_waiter_that_asks_again)
     BOOST_TEST(state("queue") == "zset [bx#b, cx#c]");
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(claim_takes_the_lock_from_the_previous_owner_only)
 {
     set('a');
@@ -101,6 +104,7 @@ BOOST_AUTO_TEST_CASE(claim_keeps_the_lock_for_its_whole_time)
     BOOST_TEST(left("lock") > nearly_a_lock);
 }
 
+// rules Q3 and K10
 BOOST_AUTO_TEST_CASE(dead_waiters_are_passed)
 {
     listen("bcde");
@@ -128,6 +132,7 @@ BOOST_AUTO_TEST_CASE(more_dead_waiters_than_are_looked_at_at_once_are_passed)
     BOOST_TEST(state("lock") == "string z");
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(free_lock_is_given_to_the_waiter_that_enters)
 {
     BOOST_TEST(enter('b', 'x') == "1");
@@ -137,6 +142,7 @@ BOOST_AUTO_TEST_CASE(free_lock_is_given_to_the_waiter_that_enters)
     BOOST_TEST(enter('c', 'x') == "LINE # 0 bbbbbbbb");
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(entry_serves_the_positions_before_it)
 {
     listen("bcd");
@@ -148,6 +154,7 @@ BOOST_AUTO_TEST_CASE(entry_serves_the_positions_before_it)
     BOOST_TEST(state() == "string b; zset [cx#c, dx#d]; none");
 }
 
+// rules Q11 and S9
 BOOST_AUTO_TEST_CASE(release_of_another_nonce_changes_nothing)
 {
     listen("b");
@@ -159,6 +166,7 @@ BOOST_AUTO_TEST_CASE(release_of_another_nonce_changes_nothing)
     BOOST_TEST(heard('b').empty());
 }
 
+// rule Q5
 BOOST_AUTO_TEST_CASE(vote_that_is_taken_back_names_no_previous_owner)
 {
     listen("b");
@@ -168,6 +176,7 @@ BOOST_AUTO_TEST_CASE(vote_that_is_taken_back_names_no_previous_owner)
     BOOST_TEST(heard('b') == "take ME 17 ME");
 }
 
+// rule Q12
 BOOST_AUTO_TEST_CASE(first_that_leaves_is_followed_by_the_next)
 {
     listen("bcd");
@@ -180,6 +189,7 @@ BOOST_AUTO_TEST_CASE(first_that_leaves_is_followed_by_the_next)
     BOOST_TEST(state() == "string a; zset [dx#d]; none");
 }
 
+// rule Q12
 BOOST_AUTO_TEST_CASE(called_waiter_that_leaves_hands_the_lock_on)
 {
     listen("bc");
@@ -193,6 +203,7 @@ BOOST_AUTO_TEST_CASE(called_waiter_that_leaves_hands_the_lock_on)
     BOOST_TEST(state() == "none; none; none");
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(open_window_leaves_the_lock_free)
 {
     listen("bcd");
@@ -207,6 +218,7 @@ BOOST_AUTO_TEST_CASE(open_window_leaves_the_lock_free)
     BOOST_TEST(enter('c', 'x') == "LINE # 0 eeeeeeee");
 }
 
+// rule Q9
 BOOST_AUTO_TEST_CASE(waiter_whose_claim_was_refused_comes_back_in_front)
 {
     listen("bcd");
@@ -218,6 +230,7 @@ BOOST_AUTO_TEST_CASE(waiter_whose_claim_was_refused_comes_back_in_front)
     BOOST_TEST(state("queue") == "zset [ex#e, dx#d, bx#b, cx#c, fx#f]");
 }
 
+// rule Q1
 BOOST_AUTO_TEST_CASE(full_queue_lets_nobody_in)
 {
     set('a');
@@ -246,6 +259,7 @@ BOOST_AUTO_TEST_CASE(longest_queue_is_kept)
     BOOST_TEST(enter('c', 'r') == "FULL");
 }
 
+// rule Q1
 BOOST_AUTO_TEST_CASE(queue_without_an_expiry_gets_one)
 {
     set('a');
@@ -255,6 +269,7 @@ BOOST_AUTO_TEST_CASE(queue_without_an_expiry_gets_one)
 }
 
 /// The election's rule about its announcement.
+// rule Q22
 BOOST_AUTO_TEST_CASE(release_of_an_election_retracts_its_own_announcement)
 {
     auto const resign = [&] {
@@ -357,6 +372,7 @@ BOOST_AUTO_TEST_CASE(dead_polling_waiter_behind_the_first_is_not_told)
 }
 
 /// Another version of the library wrote them, or another program.
+// rule Q1
 BOOST_AUTO_TEST_CASE(positions_that_cannot_be_read_are_removed)
 {
     std::string const known = position('b', 'x');
@@ -392,6 +408,7 @@ BOOST_AUTO_TEST_CASE(position_that_cannot_be_read_is_not_entered)
     BOOST_TEST(state() == "zset [a]; none; none");
 }
 
+// rules Q4, S4 and P1
 BOOST_AUTO_TEST_CASE(other_data_under_the_locks_key_are_left_alone)
 {
     listen("b");
@@ -424,6 +441,7 @@ BOOST_AUTO_TEST_CASE(other_data_under_the_locks_key_are_left_alone)
     }
 }
 
+// rule Q1
 BOOST_AUTO_TEST_CASE(other_data_under_the_queues_key_do_not_keep_a_lock)
 {
     for (words const& deed :

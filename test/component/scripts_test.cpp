@@ -59,6 +59,7 @@ struct lock_of_readers {
 
 BOOST_AUTO_TEST_SUITE(scripts)
 
+// rule F1
 BOOST_AUTO_TEST_CASE(every_script_reports_fence_that_is_no_number)
 {
     redis_server const server;
@@ -77,7 +78,8 @@ BOOST_AUTO_TEST_CASE(every_script_reports_fence_that_is_no_number)
         }
 }
 
-/// Rule H9: it relies on no token that the node does not have, and leaves none.
+/// It relies on no token that the node does not have, and leaves none.
+// rule H9
 BOOST_AUTO_TEST_CASE(adoption_script_changes_only_expiries)
 {
     redis_server const server;
@@ -103,7 +105,8 @@ BOOST_AUTO_TEST_CASE(adoption_script_changes_only_expiries)
     BOOST_TEST(!node.exists("fence"));
 }
 
-/// Rule F5: a node that has lost the fence has lost data, whatever else is there.
+/// A node that has lost the fence has lost data, whatever else is there.
+// rule F5
 BOOST_AUTO_TEST_CASE(extension_tells_of_fence_that_was_gone)
 {
     redis_server const server;
@@ -141,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(question_whose_key_it_is_tells_readers_from_other_data, 
     BOOST_TEST(whose() == c);
 }
 
-/// Rule S16.
+// rule S16
 BOOST_FIXTURE_TEST_CASE(fence_is_raised_while_reader_is_there, lock_of_readers)
 {
     set_fence("40");

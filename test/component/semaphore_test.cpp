@@ -18,6 +18,7 @@ namespace redlock::test {
 
 BOOST_FIXTURE_TEST_SUITE(semaphores, semaphore_fixture)
 
+// rule P1
 BOOST_AUTO_TEST_CASE(permit_is_taken_and_given_back_everywhere)
 {
     contender& one = add();
@@ -30,6 +31,7 @@ BOOST_AUTO_TEST_CASE(permit_is_taken_and_given_back_everywhere)
     check_that_nothing_is_left();
 }
 
+// rule P2
 BOOST_AUTO_TEST_CASE(there_are_so_many_permits_and_no_more)
 {
     contender& one = add();
@@ -47,6 +49,7 @@ BOOST_AUTO_TEST_CASE(there_are_so_many_permits_and_no_more)
     BOOST_TEST((try_once(pool(one, 3)) == error_code()));
 }
 
+// rule P3
 BOOST_AUTO_TEST_CASE(refusal_says_that_the_permits_are_taken)
 {
     contender& one = add();
@@ -61,7 +64,7 @@ BOOST_AUTO_TEST_CASE(refusal_says_that_the_permits_are_taken)
     BOOST_TEST(said.find("its permits are taken") != said.npos, said);
 }
 
-/// Rule Q4.
+// rule Q4
 BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_position)
 {
     contender& one = add();
@@ -80,7 +83,7 @@ BOOST_AUTO_TEST_CASE(permit_that_is_given_back_goes_to_the_first_position)
     check_that_nothing_is_left();
 }
 
-/// Rule Q15.
+// rule Q15
 BOOST_AUTO_TEST_CASE(operations_of_one_client_ask_at_the_same_time)
 {
     contender& one = add();
@@ -95,6 +98,7 @@ BOOST_AUTO_TEST_CASE(operations_of_one_client_ask_at_the_same_time)
 }
 
 /// Whoever is refused waits where it stood, and who ends leaves nothing.
+// rule Q15
 BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
 {
     contender& one = add();
@@ -118,6 +122,7 @@ BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
     check_that_nothing_is_left();
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(outage_while_several_ask_ends_each_of_them)
 {
     contender& one = add();
@@ -129,7 +134,7 @@ BOOST_AUTO_TEST_CASE(outage_while_several_ask_ends_each_of_them)
         BOOST_TEST((each->ended == errc::no_quorum));
 }
 
-/// Rule P8.
+// rules P3 and P8
 BOOST_AUTO_TEST_CASE(several_permits_come_all_at_once_or_not_at_all)
 {
     contender& one = add();
@@ -144,7 +149,8 @@ BOOST_AUTO_TEST_CASE(several_permits_come_all_at_once_or_not_at_all)
     BOOST_TEST(b->held.permits().size() == 2U);
 }
 
-/// Rule Q7: many at once would starve otherwise.
+/// Many at once would starve otherwise.
+// rules Q7 and P8
 BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
 {
     contender& one = add();
@@ -166,6 +172,7 @@ BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
 }
 
 /// Others come and go, and never take more than half: each of them passes once at most, before it is told of the line.
+// rule Q7
 BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
 {
     contender& greedy = add();
@@ -186,7 +193,8 @@ BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
     BOOST_TEST((until(come_and_go) <= 2s));
 }
 
-/// Rule Q14: from whichever permit on the nodes look.
+/// From whichever permit on the nodes look.
+// rules Q14 and P4
 BOOST_AUTO_TEST_CASE(nodes_that_gave_other_permits_give_those_of_the_queue_node)
 {
     contender& one = add();
@@ -201,6 +209,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_gave_other_permits_give_those_of_the_queue_node)
 }
 
 /// It is refused exactly what the others gave.
+// rule P4
 BOOST_AUTO_TEST_CASE(node_without_the_permits_of_the_queue_node_has_none_of_the_lease)
 {
     contender& one = add();
@@ -219,6 +228,7 @@ BOOST_AUTO_TEST_CASE(node_without_the_permits_of_the_queue_node_has_none_of_the_
 }
 
 /// A majority gives permits, but no majority has the same.
+// rules P2 and P4
 BOOST_AUTO_TEST_CASE(different_permits_of_different_nodes_are_not_one)
 {
     contender& one = add();
@@ -232,6 +242,7 @@ BOOST_AUTO_TEST_CASE(different_permits_of_different_nodes_are_not_one)
         BOOST_TEST(on(n, "seat")->hash.size() == 3U); // two permits, and when the first may end
 }
 
+// rule P4
 BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_gives_those_of_the_lease)
 {
     contender& one = add();
@@ -250,6 +261,7 @@ BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_gives_those_of_the_lease)
     }
 }
 
+// rule P4
 BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_is_given_back_with_the_lease)
 {
     contender& one = add();
@@ -265,6 +277,7 @@ BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_is_given_back_with_the_lease)
     }
 }
 
+// rule Q14
 BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
 {
     contender& one = add();
@@ -276,7 +289,7 @@ BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
     BOOST_TEST(permit->held.votes() == 2U);
 }
 
-/// Rule Q10.
+// rule Q10
 BOOST_AUTO_TEST_CASE(refusal_of_the_queue_node_refuses_the_attempt)
 {
     contender& one = add();
@@ -287,7 +300,8 @@ BOOST_AUTO_TEST_CASE(refusal_of_the_queue_node_refuses_the_attempt)
         BOOST_TEST((n == where_all_meet() || !on(n, "seat")));
 }
 
-/// Rule Q10: others wait for what is free on the queue node.
+/// Others wait for what is free on the queue node.
+// rule Q10
 BOOST_AUTO_TEST_CASE(vote_passes_nobody_in_the_queue)
 {
     contender& one = add();
@@ -300,6 +314,7 @@ BOOST_AUTO_TEST_CASE(vote_passes_nobody_in_the_queue)
     BOOST_TEST((until([&] { return waits->held.valid(); }) <= 5 * round_trip + a_tick));
 }
 
+// rule P1
 BOOST_AUTO_TEST_CASE(locks_of_other_kinds_and_permits_exclude_each_other)
 {
     contender& one = add();
@@ -325,7 +340,7 @@ BOOST_AUTO_TEST_CASE(locks_of_other_kinds_and_permits_exclude_each_other)
     BOOST_TEST((try_once(pool(other, 3)) == error_code()));
 }
 
-/// Rule P5.
+// rule P5
 BOOST_AUTO_TEST_CASE(permits_are_renewed_all_of_them)
 {
     options.ttl = 3s;
@@ -337,6 +352,7 @@ BOOST_AUTO_TEST_CASE(permits_are_renewed_all_of_them)
     BOOST_TEST((try_once(pool(add(), 5, 2)) == error_code()));
 }
 
+// rule P5
 BOOST_AUTO_TEST_CASE(permit_that_a_majority_has_lost_is_lost)
 {
     options.ttl = 3s;
@@ -353,6 +369,7 @@ BOOST_AUTO_TEST_CASE(permit_that_a_majority_has_lost_is_lost)
     BOOST_TEST((*told == lease_end::lost));
 }
 
+// rule P5
 BOOST_AUTO_TEST_CASE(permit_of_who_crashed_is_free_with_its_time)
 {
     options.ttl = 3s;
@@ -364,6 +381,7 @@ BOOST_AUTO_TEST_CASE(permit_of_who_crashed_is_free_with_its_time)
     BOOST_TEST((until([&] { return next->held.valid(); }) <= 4s));
 }
 
+// rule Q3
 BOOST_AUTO_TEST_CASE(place_of_who_crashed_is_passed)
 {
     contender& one = add();
@@ -377,6 +395,7 @@ BOOST_AUTO_TEST_CASE(place_of_who_crashed_is_passed)
     BOOST_TEST((until([&] { return next->held.valid(); }) <= 4 * round_trip + claim_window + a_tick));
 }
 
+// rule Q15
 BOOST_AUTO_TEST_CASE(who_gives_up_leaves_nothing)
 {
     contender& one = add();
@@ -390,7 +409,7 @@ BOOST_AUTO_TEST_CASE(who_gives_up_leaves_nothing)
     check_that_nothing_is_left();
 }
 
-/// Rule P9.
+// rule P9
 BOOST_AUTO_TEST_CASE(number_of_permits_may_be_changed)
 {
     contender& one = add();
@@ -409,6 +428,7 @@ BOOST_AUTO_TEST_CASE(number_of_permits_may_be_changed)
 }
 
 /// Without a line they hear of changes.
+// rule Q15
 BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
 {
     options.fair = false;
@@ -422,7 +442,8 @@ BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
     BOOST_TEST((until([&] { return waits->held.valid(); }) <= 50ms));
 }
 
-/// Rule Q5: what is freed while the lease is held is handed on without its name.
+/// What is freed while the lease is held is handed on without its name.
+// rules Q5 and P4
 BOOST_AUTO_TEST_CASE(freed_permit_does_not_make_room_for_others_where_the_lease_is_held)
 {
     contender& one = add();
@@ -442,6 +463,7 @@ BOOST_AUTO_TEST_CASE(freed_permit_does_not_make_room_for_others_where_the_lease_
     BOOST_TEST(valid >= 1U);
 }
 
+// rule P1
 BOOST_AUTO_TEST_CASE(numbers_that_make_no_sense_are_refused)
 {
     contender& one = add();
@@ -456,6 +478,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_make_no_sense_are_refused)
     BOOST_TEST(three.taking(2).count() == 2U);
 }
 
+// rule P2
 BOOST_AUTO_TEST_CASE(as_many_permits_as_there_may_be)
 {
     contender& one = add();
@@ -467,7 +490,7 @@ BOOST_AUTO_TEST_CASE(as_many_permits_as_there_may_be)
     check_that_nothing_is_left();
 }
 
-/// Rules F1 and P5.
+// rules P5 and F1
 BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_permit)
 {
     contender& one = add();

@@ -101,6 +101,7 @@ BOOST_AUTO_TEST_CASE(server_clock_is_not_read_if_checks_are_disabled)
     BOOST_TEST(node.count("TIME") == 1U); // by the handshake
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(server_clock_is_read_while_another_reply_is_pending)
 {
     watch_every(5ms);
@@ -154,6 +155,7 @@ BOOST_AUTO_TEST_CASE(server_clock_is_read_before_first_vote_after_idle_time)
     BOOST_TEST(node.heard().at(before + 1).front() == "SET");
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(server_clock_set_forward_voids_commands_under_way)
 {
     watch_every(5ms);
@@ -173,6 +175,7 @@ BOOST_AUTO_TEST_CASE(server_clock_set_forward_voids_commands_under_way)
     BOOST_TEST(node.surprises().empty());
 }
 
+// rule N7
 BOOST_FIXTURE_TEST_CASE(server_clock_step_within_slack_is_tolerated, held_server_clock_fixture)
 {
     watch_every(5ms);
@@ -185,6 +188,7 @@ BOOST_FIXTURE_TEST_CASE(server_clock_step_within_slack_is_tolerated, held_server
 }
 
 /// The server read its clock when it was asked; the next answer is quick.
+// rule N7
 BOOST_FIXTURE_TEST_CASE(server_clock_read_after_slow_answer_shows_no_step, held_server_clock_fixture)
 {
     watch_every(1s);

@@ -44,6 +44,7 @@ bool is_wrong_mode(lock_error const& e)
 
 BOOST_FIXTURE_TEST_SUITE(shared_modes, modes_fixture)
 
+// rules Q20 and S12
 BOOST_AUTO_TEST_CASE(downgrade_lets_readers_in_and_keeps_writers_out)
 {
     contender& one = add_writer();
@@ -76,6 +77,7 @@ BOOST_AUTO_TEST_CASE(downgraded_lease_is_renewed_and_given_back)
 }
 
 /// S12: from a majority's answers on, and not from the call.
+// rule S12
 BOOST_AUTO_TEST_CASE(downgrade_that_nobody_confirms_keeps_the_deadline)
 {
     contender& one = add_writer();
@@ -90,6 +92,7 @@ BOOST_AUTO_TEST_CASE(downgrade_that_nobody_confirms_keeps_the_deadline)
     BOOST_TEST(!one.holds());
 }
 
+// rule S12
 BOOST_AUTO_TEST_CASE(node_that_missed_the_downgrade_follows_with_a_renewal)
 {
     contender& one = add_writer();
@@ -104,6 +107,7 @@ BOOST_AUTO_TEST_CASE(node_that_missed_the_downgrade_follows_with_a_renewal)
 }
 
 /// S18.
+// rule S12
 BOOST_AUTO_TEST_CASE(downgrade_lets_readers_of_its_client_in)
 {
     contender& one = add_writer();
@@ -141,6 +145,7 @@ BOOST_AUTO_TEST_CASE(only_a_writer_is_downgraded)
 }
 
 /// S12.
+// rule S12
 BOOST_AUTO_TEST_CASE(lease_that_was_downgraded_is_not_left_behind)
 {
     contender& one = add_downgraded();

@@ -28,6 +28,7 @@ BOOST_AUTO_TEST_CASE(readers_hold_it_together)
     check_that_no_key_is_left();
 }
 
+// rules S5 and S10
 BOOST_AUTO_TEST_CASE(writer_excludes_everybody)
 {
     contender& writer = add();
@@ -46,6 +47,7 @@ BOOST_AUTO_TEST_CASE(writer_excludes_everybody)
     BOOST_TEST(!plain.holds());
 }
 
+// rules S1 and S10
 BOOST_AUTO_TEST_CASE(plain_lock_excludes_readers_and_writers)
 {
     contender& plain = add();
@@ -215,7 +217,8 @@ BOOST_AUTO_TEST_CASE(readers_that_renew_wake_nobody)
     BOOST_TEST(!writer.holds());
 }
 
-/// A majority would grant, but the queue node refuses (rule Q10).
+/// A majority would grant, but the queue node refuses.
+// rule Q10
 BOOST_AUTO_TEST_CASE(reader_heeds_the_queue_node)
 {
     contender& first = add_reader();
@@ -234,7 +237,8 @@ BOOST_AUTO_TEST_CASE(reader_heeds_the_queue_node)
     BOOST_TEST((until_granted(writer) <= hand_over));
 }
 
-/// Its answer is not worth a whole timeout (rule Q10).
+/// Its answer is not worth a whole timeout.
+// rule Q10
 BOOST_AUTO_TEST_CASE(reader_does_not_wait_for_a_silent_queue_node)
 {
     contender& first = add_reader();
@@ -303,6 +307,7 @@ BOOST_AUTO_TEST_CASE(reader_that_wins_a_vote_ends_the_passage)
 }
 
 /// S18.
+// rule S18
 BOOST_AUTO_TEST_CASE(readers_of_one_client_share_a_key)
 {
     contender& one = add();
@@ -322,6 +327,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_share_a_key)
     BOOST_TEST((until_granted(writer) <= hand_over));
 }
 
+// rule S18
 BOOST_AUTO_TEST_CASE(shared_key_is_renewed_whoever_leaves)
 {
     options.ttl = 3s;
@@ -353,6 +359,7 @@ BOOST_AUTO_TEST_CASE(extension_of_one_renews_for_all)
         BOOST_TEST((each.remaining() > options.ttl - 1s));
 }
 
+// rule S18
 BOOST_AUTO_TEST_CASE(lost_key_is_lost_to_all)
 {
     contender& one = add();
@@ -384,6 +391,7 @@ BOOST_AUTO_TEST_CASE(loss_of_each_is_explained)
     }
 }
 
+// rule S10
 BOOST_AUTO_TEST_CASE(all_lose_it_in_time_without_a_majority)
 {
     options.ttl = 3s;
@@ -399,6 +407,7 @@ BOOST_AUTO_TEST_CASE(all_lose_it_in_time_without_a_majority)
 }
 
 /// Each has a time of its own.
+// rule S18
 BOOST_AUTO_TEST_CASE(reader_whose_time_is_over_leaves_the_key_to_others)
 {
     options.ttl = 3s;
@@ -495,6 +504,7 @@ BOOST_AUTO_TEST_CASE(writer_behind_a_reader_that_leaves_asks_at_once)
 }
 
 /// The nodes know of writers of other clients.
+// rule S18
 BOOST_AUTO_TEST_CASE(readers_ask_again_after_the_period)
 {
     contender& one = add();
@@ -511,6 +521,7 @@ BOOST_AUTO_TEST_CASE(readers_ask_again_after_the_period)
 }
 
 /// W1: none overtakes a writer of its own client.
+// rule S18
 BOOST_AUTO_TEST_CASE(operations_of_one_client_are_served_in_order)
 {
     contender& one = add();
@@ -566,7 +577,8 @@ BOOST_AUTO_TEST_CASE(who_is_told_nothing_asks_again)
     BOOST_TEST((until_granted(writer) <= 2s));
 }
 
-/// Rule Q1: readers and writers wait without a position then.
+/// Readers and writers wait without a position then.
+// rule Q1
 BOOST_AUTO_TEST_CASE(other_data_under_the_queues_key_keep_no_reader_out)
 {
     say_everywhere({"SET", "seat:redlock-queue", "theirs"});
@@ -617,6 +629,7 @@ BOOST_AUTO_TEST_CASE(reader_that_detaches_from_others_is_told_as_released)
     BOOST_TEST(members(0) == 1U);
 }
 
+// rule S4
 BOOST_AUTO_TEST_CASE(inspection_of_any_lock_names_readers)
 {
     contender& one = add_reader();

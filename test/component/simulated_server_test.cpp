@@ -168,6 +168,7 @@ void compare_facts(pair_of_servers& both, redis::handshake_settings const& setti
 
 BOOST_AUTO_TEST_SUITE(simulated_server)
 
+// rules Q2, K9, S1 and EL2
 BOOST_AUTO_TEST_CASE(simulated_server_answers_like_real_server)
 {
     auto const first = from_environment("REDLOCK_FIRST_SEED", 1);
@@ -182,6 +183,7 @@ BOOST_AUTO_TEST_CASE(simulated_server_answers_like_real_server)
 }
 
 /// Whatever version the real one is; those that know none of the commands say so in the same words.
+// rule K8
 BOOST_AUTO_TEST_CASE(simulated_server_compares_like_real_server)
 {
     using words = pair_of_servers::words;

@@ -34,6 +34,7 @@ struct slewed_timers_fixture : simulated_program {
 BOOST_FIXTURE_TEST_SUITE(slewed_timers, slewed_timers_fixture)
 
 /// Time synchronisation slows them, and CLOCK_MONOTONIC_RAW goes on.
+// rule H2
 BOOST_AUTO_TEST_CASE(loss_is_reported_in_time_although_timers_are_slewed)
 {
     program.machine().run_at(11. / 12, 1);
@@ -47,6 +48,7 @@ BOOST_AUTO_TEST_CASE(loss_is_reported_in_time_although_timers_are_slewed)
 }
 
 /// Also if the slow clock is ahead of the other one, and both are read all the time.
+// rule H2
 BOOST_AUTO_TEST_CASE(loss_is_reported_in_time_although_the_slow_clock_is_ahead)
 {
     client locks = program.make_client(settings);

@@ -53,6 +53,7 @@ struct cancelled_winner_fixture : separate_node {
 BOOST_AUTO_TEST_SUITE(stale_answers)
 
 /// The grant is of another nonce, and is being taken back.
+// rule A5
 BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
 {
     std::string_view const first[] = {canned::loading, canned::loading, canned::ok};
@@ -75,6 +76,7 @@ BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
     BOOST_TEST(result->granted.empty());
 }
 
+// rule H4
 BOOST_FIXTURE_TEST_CASE(answer_to_previous_extension_confirms_nothing, scripted_cluster)
 {
     auto const got = try_acquire(lock());
@@ -91,6 +93,7 @@ BOOST_FIXTURE_TEST_CASE(answer_to_previous_extension_confirms_nothing, scripted_
     BOOST_TEST(result->ec == errc::no_quorum);
 }
 
+// rule A6
 BOOST_FIXTURE_TEST_CASE(vote_for_cancelled_operation_is_undone, cancelled_winner_fixture)
 {
     begin();
@@ -99,6 +102,7 @@ BOOST_FIXTURE_TEST_CASE(vote_for_cancelled_operation_is_undone, cancelled_winner
     BOOST_TEST(node.heard().back().at(4) == vote(0));
 }
 
+// rule W1
 BOOST_FIXTURE_TEST_CASE(votes_for_cancelled_operation_are_not_used_with_other_options,
                         cancelled_winner_fixture)
 {

@@ -226,6 +226,7 @@ BOOST_AUTO_TEST_CASE(loss_explanation_of_refusal_does_not_blame_thread)
     BOOST_TEST(told.starts_with("lock \"seat:42\" lost (refused): last confirmed "), told);
 }
 
+// rule R2
 BOOST_AUTO_TEST_CASE(release_explanation_names_unconfirmed_nodes)
 {
     auto impatient = terms; // sooner than the connection is given up

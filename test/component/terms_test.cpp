@@ -98,6 +98,7 @@ struct votes_under_way_fixture : scripted_cluster {
 
 BOOST_FIXTURE_TEST_SUITE(locks_with_one_name, two_locks_fixture)
 
+// rule W4
 BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_longer_ttl)
 {
     auto const longer = with(60min, 2min);
@@ -110,6 +111,7 @@ BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_shorter_ttl)
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(shorter)), shorter);
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_other_slack)
 {
     auto const more = with(20min, 6min);
@@ -117,24 +119,28 @@ BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_other_slack)
 }
 
 /// The keys would live as long; what its holder may rely on would not.
+// rule W4
 BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_other_ttl_with_equal_key_lifetime)
 {
     auto const other = with(17min, 5min);
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(other)), other);
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(plain_lease_is_not_handed_over_to_fenced_lock)
 {
     expect_own_keys(pass_on(lock<mutex>(usual), lock<fenced_mutex>(usual)), usual);
     BOOST_TEST(second->granted.fencing_token() != 0U);
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(fenced_lease_is_not_handed_over_to_plain_lock)
 {
     expect_own_keys(pass_on(lock<fenced_mutex>(usual), lock<mutex>(usual)), usual);
     BOOST_TEST(second->granted.fencing_token() == 0U);
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_renew_off)
 {
     auto without_renewal = usual;
@@ -143,6 +149,7 @@ BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_renew_off)
 }
 
 /// There are numbers for so many holders in a row; the next one would have a token that the nodes may give to others.
+// rule W4
 BOOST_AUTO_TEST_CASE(fenced_lease_is_handed_over_only_while_tokens_are_left)
 {
     auto all_the_time = usual;
@@ -168,6 +175,7 @@ BOOST_AUTO_TEST_CASE(fenced_lease_is_handed_over_only_while_tokens_are_left)
 }
 
 /// It got the lease, and does not want it any more before it could be told.
+// rule W4
 BOOST_AUTO_TEST_CASE(lease_handed_over_to_cancelled_operation_is_released)
 {
     auto plain = lock<mutex>(usual);
@@ -181,6 +189,7 @@ BOOST_AUTO_TEST_CASE(lease_handed_over_to_cancelled_operation_is_released)
     run_until(s.context, [&] { return !servers.ask(0).exists("resource"); });
 }
 
+// rule W1
 BOOST_FIXTURE_TEST_CASE(operation_with_other_options_votes_anew_after_cancelled_one, votes_under_way_fixture)
 {
     leave_to(lock("resource", with(60min, 2min)));
@@ -199,6 +208,7 @@ BOOST_FIXTURE_TEST_CASE(operation_with_other_options_votes_anew_after_cancelled_
     }
 }
 
+// rule W1
 BOOST_FIXTURE_TEST_CASE(operation_with_same_options_uses_votes_of_cancelled_one, votes_under_way_fixture)
 {
     leave_to(lock("resource", usual));
@@ -208,6 +218,7 @@ BOOST_FIXTURE_TEST_CASE(operation_with_same_options_uses_votes_of_cancelled_one,
         BOOST_TEST(about_the_lock(*node).size() == 1U);
 }
 
+// rule W1
 BOOST_FIXTURE_TEST_CASE(lease_has_the_options_of_whom_it_is_for, votes_under_way_fixture)
 {
     lock_options brief = usual;

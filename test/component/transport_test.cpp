@@ -120,6 +120,7 @@ BOOST_AUTO_TEST_CASE(answer_after_node_timeout_is_not_taken_for_the_next)
 }
 
 /// The votes of a lost attempt are taken back on every node, also on one that has not answered.
+// rule A6
 BOOST_AUTO_TEST_CASE(lost_attempt_is_undone_on_nodes_that_did_not_deny)
 {
     scripted_cluster three;

@@ -58,6 +58,7 @@ struct unqueued_fixture : wish_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(unqueued, unqueued_fixture)
 
+// rule W2
 BOOST_AUTO_TEST_CASE(release_wakes_waiter_within_a_round_trip)
 {
     add().acquire();
@@ -69,6 +70,7 @@ BOOST_AUTO_TEST_CASE(release_wakes_waiter_within_a_round_trip)
     BOOST_TEST((until_granted(waiter) <= 4 * round_trip + a_tick));
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(waiter_that_hears_nothing_asks_again)
 {
     for (std::size_t n = 0; n != net.size(); ++n)
@@ -78,6 +80,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_hears_nothing_asks_again)
     BOOST_TEST((until_granted(*all[1]) <= 200ms + 4 * round_trip + a_tick));
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(waiter_votes_when_the_key_has_expired)
 {
     occupy("700");
@@ -89,6 +92,7 @@ BOOST_AUTO_TEST_CASE(waiter_votes_when_the_key_has_expired)
 }
 
 /// The server tells nobody of its own changes.
+// rule W2
 BOOST_AUTO_TEST_CASE(change_by_own_client_makes_waiter_ask)
 {
     contender& one = add(patient());
@@ -105,6 +109,7 @@ BOOST_AUTO_TEST_CASE(change_by_own_client_makes_waiter_ask)
 }
 
 /// Whoever is refused there has cost one command.
+// rule W3
 BOOST_AUTO_TEST_CASE(contenders_ask_first_where_all_meet)
 {
     line_up(4);
@@ -115,6 +120,7 @@ BOOST_AUTO_TEST_CASE(contenders_ask_first_where_all_meet)
         BOOST_TEST((questions[n] != 0) == (n == first), n);
 }
 
+// rule W3
 BOOST_AUTO_TEST_CASE(silent_first_node_holds_nobody_up)
 {
     options.node_timeout = 1s;
@@ -125,6 +131,7 @@ BOOST_AUTO_TEST_CASE(silent_first_node_holds_nobody_up)
 }
 
 /// Sixteen do not get in each other's way so much that nobody gets it.
+// rule W3
 BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
 {
     auto const leases = contend(16, 10s);
@@ -137,7 +144,8 @@ BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
     BOOST_TEST(total > 500U);
 }
 
-/// Others have had it, and are gone, when the time is over that was left to them (rule W5).
+/// Others have had it, and are gone, when the time is over that was left to them.
+// rule W5
 BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
 {
     for (int i = 0; i != 4; ++i)
@@ -158,7 +166,8 @@ BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
     BOOST_TEST(again < leases / 4);
 }
 
-/// A client that has had it leaves it alone for a while, if others were met (rule W5).
+/// A client that has had it leaves it alone for a while, if others were met.
+// rule W5
 BOOST_AUTO_TEST_CASE(two_contenders_take_turns)
 {
     auto const leases = contend(2, 5s);

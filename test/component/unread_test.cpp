@@ -67,6 +67,7 @@ struct at_the_vote_for_another : observer {
 
 BOOST_FIXTURE_TEST_SUITE(unread_bytes, unread_answer_fixture)
 
+// rule W2
 BOOST_AUTO_TEST_CASE(unread_invalidation_does_not_end_connection)
 {
     server_says(invalidation);
@@ -155,6 +156,7 @@ BOOST_AUTO_TEST_CASE(unsolicited_reply_behind_invalidation_is_no_grant)
 }
 
 /// Nobody has asked for the first half, either: with the rest it would be a grant that never was.
+// rule A4
 BOOST_FIXTURE_TEST_CASE(half_unsolicited_reply_is_no_grant, separate_node)
 {
     node.expect("SET", reply(std::string(canned::ok) + "+O")).expect("SET", reply("K\r\n_\r\n"));

@@ -47,6 +47,7 @@ struct connecting_third_node_fixture : scripted_cluster {
 
 BOOST_FIXTURE_TEST_SUITE(waiting_votes, connecting_third_node_fixture)
 
+// rule N2
 BOOST_AUTO_TEST_CASE(vote_waiting_for_young_node_is_neither_sent_nor_undone)
 {
     expect_no_vote(slow_lock, "3");

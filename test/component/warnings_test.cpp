@@ -152,6 +152,7 @@ BOOST_FIXTURE_TEST_CASE(replicas_of_a_node_are_warned_of_once, warned_nodes_fixt
     BOOST_TEST(told->warnings.size() == 1U); // once, whatever happens to the connection
 }
 
+// rule N4
 BOOST_FIXTURE_TEST_CASE(waiter_for_quarantined_majority_is_warned_at_once_until_when, warned_nodes_fixture)
 {
     are_young();

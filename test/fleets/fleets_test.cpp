@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
     }
 }
 
-/// Rule Q18: the others wait hardly longer.
+/// The others wait hardly longer.
+// rule Q18
 BOOST_AUTO_TEST_CASE(polling_clients_have_a_place_among_others)
 {
     for (fleet_load const& load : fleet_loads) {

@@ -294,6 +294,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rights_of_readers_suffice_to_learn_that_permits_ho
 }
 
 using locks_of_several = std::tuple<redlock::multi_mutex, redlock::fenced_multi_mutex>;
+// rule M9
 BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_several_names, lock, locks_of_several)
 {
     guarded_server const guarded(rights_without("nothing") + " +mget +pttl +exists");
@@ -343,7 +344,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_permits, lock, locks
     BOOST_TEST(occurrences(log, "reason, ") == occurrences(log, "object, client|setinfo"), log);
 }
 
-/// Then names are deleted, not handed on (rule M3).
+/// Then names are deleted, not handed on.
+// rule M3
 BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back, lock, locks_of_several)
 {
     std::string rights = rights_without("nothing") + " +mget +pttl +exists";
@@ -364,6 +366,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back
 }
 
 /// Who looks on may write nothing.
+// rule EL7
 BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
 {
     guarded_server const guarded(
@@ -431,7 +434,8 @@ constexpr election_right election_rights[] = {
     {"nothing", at_key, true, "~lock:seat ~lock:seat:*"},
 };
 
-/// Rule EL2: what cannot be told keeps nothing that can be given back.
+/// What cannot be told keeps nothing that can be given back.
+// rule EL2
 BOOST_DATA_TEST_CASE(campaign_without_a_right_names_it_and_leaves_nothing, election_rights, row)
 {
     std::string rights = without(needed_when_fenced, row.missing);
@@ -464,6 +468,7 @@ BOOST_DATA_TEST_CASE(campaign_without_a_right_names_it_and_leaves_nothing, elect
 }
 
 /// Another client waits meanwhile, without a line, and gets the lock.
+// rule K8
 BOOST_AUTO_TEST_CASE(plain_locks_need_no_scripts_on_servers_that_compare)
 {
     guarded_server const guarded(
@@ -565,6 +570,7 @@ struct two_clients {
 };
 
 /// It polls, and what is missing can be seen.
+// rule Q18
 BOOST_AUTO_TEST_CASE(waiter_that_may_not_be_called_waits_in_the_queue)
 {
     for (std::string const right : {"+subscribe", "+publish", "&lock:redlock-to:*", "+client|tracking"})
@@ -587,6 +593,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_may_not_be_called_waits_in_the_queue)
 }
 
 /// Its date has changed since it entered.
+// rule Q18
 BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
 {
     guarded_server const lacking(full_rights_without("+subscribe"));
@@ -605,6 +612,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
 }
 
 /// Of another lock's line nothing follows from that; and who was refused does not ask again.
+// rule Q23
 BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
 {
     std::string rights = full_rights_without("");
@@ -642,6 +650,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_once_that_waiter_cannot_ask_for_expiry)
 }
 
 /// What is missing can be seen.
+// rule Q23
 BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
 {
     for (std::string const right :
@@ -665,6 +674,7 @@ BOOST_AUTO_TEST_CASE(documented_minimal_rights_suffice_for_fenced_locks)
         BOOST_TEST(!ec, ec.message() << "; " << seen.complaint);
 }
 
+// rule N2
 BOOST_AUTO_TEST_CASE(documented_minimal_rights_suffice_for_plain_locks)
 {
     guarded_server const guarded(rights_without("nothing"));
@@ -746,6 +756,7 @@ BOOST_AUTO_TEST_CASE(key_outside_the_allowed_pattern_is_refused)
     BOOST_TEST((seen.table[0].detail.find("NOPERM") != std::string::npos), seen.table[0].detail);
 }
 
+// rule A8
 BOOST_AUTO_TEST_CASE(missing_right_ends_acquire_at_once)
 {
     guarded_server const guarded(rights_without("+set"));

@@ -30,6 +30,7 @@ void check_row(node_outcome const& row, std::string const& url, node_result resu
 
 BOOST_AUTO_TEST_SUITE(acquire)
 
+// rules A2 and R1
 BOOST_DATA_TEST_CASE(acquire_sets_key_on_every_node_and_release_deletes_it, sizes, count)
 {
     cluster nodes(count);
@@ -85,6 +86,7 @@ BOOST_DATA_TEST_CASE(lock_held_by_another_client_is_contended_and_owner_named, s
     });
 }
 
+// rule A3
 BOOST_AUTO_TEST_CASE(every_acquire_has_its_own_nonce)
 {
     cluster nodes(1);
@@ -101,6 +103,7 @@ BOOST_AUTO_TEST_CASE(every_acquire_has_its_own_nonce)
     });
 }
 
+// rule A4
 BOOST_AUTO_TEST_CASE(last_attempt_lists_answer_of_each_node)
 {
     cluster nodes(3);
@@ -306,6 +309,7 @@ BOOST_AUTO_TEST_CASE(waiter_gets_lock_and_knows_number_of_attempts)
     });
 }
 
+// rule H4
 BOOST_AUTO_TEST_CASE(extend_sets_full_expiry_again)
 {
     cluster nodes(3);
@@ -323,6 +327,7 @@ BOOST_AUTO_TEST_CASE(extend_sets_full_expiry_again)
     });
 }
 
+// rule V3
 BOOST_AUTO_TEST_CASE(lease_with_renew_off_expires_and_others_get_lock)
 {
     cluster nodes(3);
@@ -341,6 +346,7 @@ BOOST_AUTO_TEST_CASE(lease_with_renew_off_expires_and_others_get_lock)
     });
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(max_hold_ends_lease_that_renews)
 {
     cluster nodes(1);

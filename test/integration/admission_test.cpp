@@ -6,6 +6,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(admission)
 
+// rule N3
 BOOST_AUTO_TEST_CASE(replica_is_refused)
 {
     cluster nodes(3);
@@ -28,6 +29,7 @@ void make_evicting(cluster& nodes)
     }
 }
 
+// rule N3
 BOOST_AUTO_TEST_CASE(node_that_may_evict_keys_is_refused)
 {
     cluster nodes(3);
@@ -49,6 +51,7 @@ BOOST_AUTO_TEST_CASE(node_that_may_evict_keys_votes_if_allowed)
     nodes.run([&]() -> asio::awaitable<void> { BOOST_TEST(!co_await attempt_once(nodes.lock())); });
 }
 
+// rule N3
 BOOST_AUTO_TEST_CASE(cluster_node_is_refused_unless_allowed)
 {
     redis_server_options options;
@@ -69,6 +72,7 @@ BOOST_AUTO_TEST_CASE(cluster_node_is_refused_unless_allowed)
 }
 
 /// The node of a cluster refuses a script whose keys are not all in one slot.
+// rule F6
 BOOST_AUTO_TEST_CASE(fenced_locks_on_a_cluster_node_work_with_a_hash_tag_in_the_prefix)
 {
     redis_server_options options;
@@ -97,6 +101,7 @@ BOOST_AUTO_TEST_CASE(fenced_locks_on_a_cluster_node_work_with_a_hash_tag_in_the_
     });
 }
 
+// rule N3
 BOOST_AUTO_TEST_CASE(server_with_two_urls_has_one_vote)
 {
     redis_server twice;
@@ -155,6 +160,7 @@ struct silent_node_fixture {
     }
 };
 
+// rule N6
 BOOST_FIXTURE_TEST_CASE(trusted_node_without_info_votes_and_is_reported_once, silent_node_fixture)
 {
     client locks = make(true);
@@ -174,6 +180,7 @@ BOOST_FIXTURE_TEST_CASE(trusted_node_without_info_votes_and_is_reported_once, si
 }
 
 /// It may have restarted a moment ago.
+// rule N6
 BOOST_FIXTURE_TEST_CASE(node_without_info_is_quarantined, silent_node_fixture)
 {
     client locks = make(false);

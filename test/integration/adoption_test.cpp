@@ -65,6 +65,7 @@ BOOST_AUTO_TEST_CASE(detached_keys_stay_and_are_not_renewed)
     BOOST_TEST(nodes.told->count(lease_event::kind::released) == 0);
 }
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adopted_lease_goes_on_in_another_client)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -98,6 +99,7 @@ BOOST_AUTO_TEST_CASE(adopted_lease_sets_full_expiry_of_its_own_lock)
 }
 
 /// A lease is extended to another length by a lock of that length, in the same client, too.
+// rule H9
 BOOST_AUTO_TEST_CASE(adopted_lease_takes_other_ttl_beside_a_waiter)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -207,6 +209,7 @@ BOOST_AUTO_TEST_CASE(adopted_fenced_lease_keeps_its_token)
     });
 }
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adoption_of_released_lease_is_lost)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -236,6 +239,7 @@ BOOST_AUTO_TEST_CASE(adoption_of_overtaken_fenced_lease_is_lost)
 }
 
 /// It would stop all votes until it expired.
+// rule H9
 BOOST_AUTO_TEST_CASE(adoption_with_too_large_token_leaves_no_fence)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -274,6 +278,7 @@ BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_other_marker)
     });
 }
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_smaller_token)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -289,6 +294,7 @@ BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_smaller_token)
     });
 }
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adoption_with_invalid_nonce_or_token_is_misconfigured)
 {
     auto const refuses = [](auto adopt, std::string const& why) {

@@ -47,6 +47,7 @@ struct broken_fences_fixture : cluster {
 
 BOOST_FIXTURE_TEST_SUITE(broken_fences, broken_fences_fixture)
 
+// rule F1
 BOOST_AUTO_TEST_CASE(broken_fence_is_named_in_acquire_error)
 {
     run([&]() -> asio::awaitable<void> {
@@ -88,6 +89,7 @@ BOOST_AUTO_TEST_CASE(broken_fence_is_named_while_lock_is_held)
 }
 
 /// A node that cannot compare has said nothing about the lease (rule H6).
+// rule F1
 BOOST_AUTO_TEST_CASE(broken_fence_neither_ends_nor_confirms_lease)
 {
     run([&]() -> asio::awaitable<void> {
@@ -127,6 +129,7 @@ BOOST_AUTO_TEST_CASE(broken_fence_does_not_confirm_adopted_lease)
 }
 
 /// A script that reads strings sees nothing there.
+// rule F1
 BOOST_AUTO_TEST_CASE(fence_of_another_type_is_left_unchanged)
 {
     client other(context.get_executor(), settings);

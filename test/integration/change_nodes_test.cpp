@@ -76,7 +76,8 @@ struct three_of_four_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(changed_nodes, three_of_four_fixture)
 
-/// Rule N9. What the client knew of the others is kept: without that they would be young, and would not vote.
+/// What the client knew of the others is kept: without that they would be young, and would not vote.
+// rule N9
 BOOST_AUTO_TEST_CASE(lock_made_before_asks_the_new_nodes)
 {
     mutex lock(*locks, "lock", long_lived);
@@ -116,6 +117,7 @@ BOOST_AUTO_TEST_CASE(locks_of_all_kinds_ask_the_new_nodes)
     });
 }
 
+// rule N9
 BOOST_AUTO_TEST_CASE(lease_from_before_stays_with_the_former_nodes)
 {
     mutex lock(*locks, "lock", long_lived);
@@ -146,6 +148,7 @@ BOOST_AUTO_TEST_CASE(lease_from_before_stays_with_the_former_nodes)
     });
 }
 
+// rule N9
 BOOST_AUTO_TEST_CASE(who_waits_from_before_gets_the_lock_from_the_former_nodes)
 {
     mutex lock(*locks, "lock", without_queue(long_lived));
@@ -169,6 +172,7 @@ BOOST_AUTO_TEST_CASE(who_waits_from_before_gets_the_lock_from_the_former_nodes)
 }
 
 /// A lock may be kept for as long as the program runs.
+// rule N9
 BOOST_AUTO_TEST_CASE(lists_in_between_are_not_kept)
 {
     mutex const unused(*locks, "unused", long_lived);
@@ -188,7 +192,7 @@ BOOST_AUTO_TEST_CASE(lists_in_between_are_not_kept)
     });
 }
 
-/// Rule N1.
+// rules N1 and N9
 BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
 {
     auto const refused = [this](std::vector<std::string> nodes, std::string const& words) {
@@ -257,7 +261,8 @@ BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
     });
 }
 
-/// Rule EL4: what this client has been told goes along.
+/// What this client has been told goes along.
+// rule EL4
 BOOST_AUTO_TEST_CASE(earlier_term_is_nobodys_after_a_change_too)
 {
     election scheduler(*locks, "scheduler", long_lived);
@@ -341,6 +346,7 @@ BOOST_AUTO_TEST_CASE(cancellation_of_shutdown_ends_the_wait_for_both)
 }
 
 /// It begins with its first operation, and was one of the former nodes before.
+// rule N9
 BOOST_AUTO_TEST_CASE(lease_adopted_before_goes_on_with_the_former_nodes)
 {
     mutex lock(*locks, "lock", long_lived);
@@ -361,6 +367,7 @@ BOOST_AUTO_TEST_CASE(lease_adopted_before_goes_on_with_the_former_nodes)
     });
 }
 
+// rule N9
 BOOST_AUTO_TEST_CASE(lease_that_ended_says_so_after_its_nodes_are_left)
 {
     mutex lock(*locks, "lock", long_lived);
@@ -374,6 +381,7 @@ BOOST_AUTO_TEST_CASE(lease_that_ended_says_so_after_its_nodes_are_left)
 }
 
 /// Nothing runs between the two: the change has not begun when the client is shut down.
+// rule N9
 BOOST_AUTO_TEST_CASE(shutdown_forestalls_a_change_that_is_under_way)
 {
     std::optional<error_code> ended;
@@ -401,6 +409,7 @@ BOOST_AUTO_TEST_CASE(client_that_goes_releases_what_the_former_nodes_hold)
 }
 
 /// The rest of the client's own knowledge goes along, too.
+// rule N9
 BOOST_AUTO_TEST_CASE(restart_between_the_two_lists_is_noticed)
 {
     mutex lock(*locks, "lock", long_lived);
@@ -417,6 +426,7 @@ BOOST_AUTO_TEST_CASE(restart_between_the_two_lists_is_noticed)
 }
 
 /// The operation hops, and finds that the nodes were changed meanwhile; of those it was begun for nobody knows later.
+// rule N9
 BOOST_AUTO_TEST_CASE(cancellation_finds_operation_that_a_change_overtook)
 {
     asio::cancellation_signal signal;

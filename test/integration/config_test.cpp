@@ -60,6 +60,7 @@ std::vector<std::string> many(std::size_t count)
 
 BOOST_AUTO_TEST_SUITE(configuration)
 
+// rule N1
 BOOST_AUTO_TEST_CASE(config_needs_1_to_63_nodes)
 {
     names(of_nodes({}), {"no nodes"});
@@ -68,6 +69,7 @@ BOOST_AUTO_TEST_CASE(config_needs_1_to_63_nodes)
     names(of_nodes(many(64)), {"64 nodes", "63"});
 }
 
+// rule N1
 BOOST_AUTO_TEST_CASE(config_with_two_urls_of_one_server_is_refused)
 {
     auto const twice = [](std::string const& a, std::string const& b) {
@@ -198,6 +200,7 @@ BOOST_AUTO_TEST_CASE(lock_name_must_have_1_to_512_bytes)
     BOOST_TEST(of_lock(std::string("\0\xff\r\n ", 5), {}) == "");
 }
 
+// rule V5
 BOOST_AUTO_TEST_CASE(lock_with_ttl_too_short_to_use_is_refused)
 {
     names(of_options([](auto& o) { o.ttl = 0ms; }), {"ttl", "not 0 ms"});
@@ -216,6 +219,7 @@ BOOST_AUTO_TEST_CASE(lock_with_ttl_too_short_to_use_is_refused)
 }
 
 /// Other clients reckon with what was promised.
+// rule N4
 BOOST_AUTO_TEST_CASE(lock_longer_than_longest_ttl_is_refused)
 {
     config settings;

@@ -225,6 +225,7 @@ BOOST_AUTO_TEST_CASE(who_is_named_by_the_url_is_not_asked_for)
         });
 }
 
+// rule N2
 BOOST_AUTO_TEST_CASE(user_name_and_password_authenticate)
 {
     redis_server server(

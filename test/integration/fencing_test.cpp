@@ -55,6 +55,7 @@ std::uint64_t token_number(std::uint64_t number)
 
 BOOST_AUTO_TEST_SUITE(fencing)
 
+// rule F1
 BOOST_AUTO_TEST_CASE(each_lease_has_a_larger_token_than_the_last)
 {
     cluster nodes(3);
@@ -75,6 +76,7 @@ BOOST_AUTO_TEST_CASE(each_lease_has_a_larger_token_than_the_last)
     });
 }
 
+// rules K1 and F1
 BOOST_AUTO_TEST_CASE(plain_and_fenced_locks_exclude_each_other)
 {
     cluster nodes(3);
@@ -91,6 +93,7 @@ BOOST_AUTO_TEST_CASE(plain_and_fenced_locks_exclude_each_other)
     });
 }
 
+// rule F1
 BOOST_AUTO_TEST_CASE(denied_fenced_vote_tells_remaining_time_of_holder)
 {
     cluster nodes(3);
@@ -109,6 +112,7 @@ BOOST_AUTO_TEST_CASE(denied_fenced_vote_tells_remaining_time_of_holder)
 }
 
 /// A counter ahead of the clocks is met once with a raise of the others; afterwards all agree.
+// rule F2
 BOOST_AUTO_TEST_CASE(fence_counters_that_differ_are_written_back)
 {
     auto const ahead = a_minute_ahead();
@@ -185,6 +189,7 @@ BOOST_AUTO_TEST_CASE(fence_counter_beyond_its_limit_grants_nothing)
     });
 }
 
+// rule F4
 BOOST_AUTO_TEST_CASE(overtaken_fenced_lease_cannot_be_extended)
 {
     cluster nodes(3);
@@ -207,6 +212,7 @@ BOOST_AUTO_TEST_CASE(overtaken_fenced_lease_cannot_be_extended)
     });
 }
 
+// rule F5
 BOOST_AUTO_TEST_CASE(extension_of_fenced_lease_repairs_lost_key)
 {
     cluster nodes(3);
@@ -224,6 +230,7 @@ BOOST_AUTO_TEST_CASE(extension_of_fenced_lease_repairs_lost_key)
     });
 }
 
+// rule F5
 BOOST_AUTO_TEST_CASE(extension_does_not_repair_node_with_larger_fence)
 {
     cluster nodes(3);
@@ -239,6 +246,7 @@ BOOST_AUTO_TEST_CASE(extension_does_not_repair_node_with_larger_fence)
     });
 }
 
+// rule F1
 BOOST_AUTO_TEST_CASE(fenced_vote_with_forgotten_script_is_resent_once)
 {
     cluster nodes(1);
@@ -257,6 +265,7 @@ BOOST_AUTO_TEST_CASE(fenced_vote_with_forgotten_script_is_resent_once)
 }
 
 /// A server forgets scripts also by itself. Behind the release the extension would set the key again (rules F5, R1).
+// rule R1
 BOOST_AUTO_TEST_CASE(extension_with_forgotten_script_is_not_resent_after_release)
 {
     cluster nodes(1);
@@ -308,6 +317,7 @@ BOOST_AUTO_TEST_CASE(fenced_scripts_guard_a_value_in_redis)
 }
 
 /// What is no string is not ours to replace, in a repair neither.
+// rule F5
 BOOST_AUTO_TEST_CASE(repair_does_not_overwrite_key_of_another_type)
 {
     cluster nodes(3);

@@ -152,6 +152,7 @@ struct holder {
 
 BOOST_AUTO_TEST_SUITE(forks)
 
+// rule A3
 BOOST_AUTO_TEST_CASE(forked_child_that_destroys_client_leaves_parent_unharmed)
 {
     for (bool const tls : {false, true})
@@ -168,6 +169,7 @@ BOOST_AUTO_TEST_CASE(forked_child_that_destroys_client_leaves_parent_unharmed)
         }
 }
 
+// rule A3
 BOOST_AUTO_TEST_CASE(forked_child_that_goes_on_ends_every_operation)
 {
     for (bool const tls : {false, true})
@@ -207,6 +209,7 @@ BOOST_AUTO_TEST_CASE(forked_child_that_goes_on_ends_every_operation)
 }
 
 /// Asio's rules forbid to run that context then, but not to use others.
+// rule A3
 BOOST_AUTO_TEST_CASE(forked_child_with_its_own_context_needs_no_notify_fork)
 {
     holder parent;
@@ -225,6 +228,7 @@ BOOST_AUTO_TEST_CASE(forked_child_with_its_own_context_needs_no_notify_fork)
 }
 
 /// Both come back into the same turn of the client; what stands in its buffers is written once.
+// rule A3
 BOOST_AUTO_TEST_CASE(fork_inside_a_handler_leaves_the_turn_to_the_parent)
 {
     holder parent;
@@ -258,6 +262,7 @@ BOOST_AUTO_TEST_CASE(fork_inside_a_handler_leaves_the_turn_to_the_parent)
     parent.check_unharmed();
 }
 
+// rule A3
 BOOST_AUTO_TEST_CASE(fork_is_safe_while_context_runs_in_another_thread)
 {
     holder parent;
@@ -284,6 +289,7 @@ BOOST_AUTO_TEST_CASE(fork_is_safe_while_context_runs_in_another_thread)
 }
 
 /// That thread is not there in the child: what it was doing is half done for ever, and must not be touched.
+// rule A3
 BOOST_AUTO_TEST_CASE(fork_is_safe_while_another_thread_is_inside_a_turn)
 {
     holder parent;

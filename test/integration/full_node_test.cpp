@@ -86,6 +86,7 @@ constexpr std::size_t contenders = 4;
 BOOST_AUTO_TEST_SUITE(full_nodes)
 
 /// One of these is where all who wait would meet. It lets nobody in, so they meet elsewhere, and are served as they came.
+// rule Q2
 BOOST_DATA_TEST_CASE(full_node_serves_nobody_out_of_order, boost::unit_test::data::xrange(3), full)
 {
     cluster nodes(3);

@@ -88,6 +88,7 @@ public:
     }
 
     /// Their release is all that can wake us: between two tries of our own lie hours.
+    // rule W2
     asio::awaitable<void> their_release_wakes_us()
     {
         auto patient = one_minute;
@@ -123,6 +124,7 @@ public:
     }
 
     /// Of the names of a set one is theirs.
+    // rule M2
     asio::awaitable<void> they_exclude_a_set()
     {
         co_await they_hold();
@@ -134,6 +136,7 @@ public:
         BOOST_TEST(!after, after.message() << ": " << to_string(set_.last_attempt()));
     }
 
+    // rule M2
     asio::awaitable<void> a_set_excludes_them()
     {
         co_await everywhere([](probe& server) { return !server.exists("resource"); });
@@ -146,6 +149,7 @@ public:
     }
 
     /// Theirs is a string, and permits are a hash: the type alone keeps them apart.
+    // rule P1
     asio::awaitable<void> they_exclude_permits()
     {
         co_await they_hold();
@@ -156,6 +160,7 @@ public:
         BOOST_TEST(!after, after.message() << ": " << to_string(pool_.last_attempt()));
     }
 
+    // rule P1
     asio::awaitable<void> permits_exclude_them()
     {
         co_await everywhere([](probe& server) { return !server.exists("resource"); });
@@ -171,6 +176,7 @@ public:
     }
 
     /// As if it had expired meanwhile.
+    // rule P1
     asio::awaitable<void> their_late_release_leaves_permits()
     {
         co_await everywhere([](probe& server) { return !server.exists("resource"); });

@@ -36,6 +36,7 @@ struct marked_node_fixture : cluster {
 BOOST_AUTO_TEST_SUITE(different_longest_ttl)
 
 /// Why C6 speaks of it. Both servers that forget are young enough for the keys they had, but not for shorter ones.
+// rule N4
 BOOST_AUTO_TEST_CASE(disagreement_on_longest_ttl_lets_both_hold_after_restart)
 {
     cluster nodes(3);
@@ -59,6 +60,7 @@ BOOST_AUTO_TEST_CASE(disagreement_on_longest_ttl_lets_both_hold_after_restart)
 }
 
 /// The node keeps the moment of the loss. How long a lock waits from then on is its own.
+// rule F6
 BOOST_FIXTURE_TEST_CASE(each_client_waits_as_long_as_its_own_keys_may_live, marked_node_fixture)
 {
     run([&]() -> asio::awaitable<void> {

@@ -285,6 +285,7 @@ BOOST_AUTO_TEST_CASE(tolerated_suspect_is_lost_when_slack_is_over)
     });
 }
 
+// rule H8
 BOOST_AUTO_TEST_CASE(holder_without_progress_loses_the_lock)
 {
     cluster nodes(3);

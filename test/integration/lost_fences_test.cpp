@@ -54,6 +54,7 @@ BOOST_DATA_TEST_CASE(fences_lost_on_nodes_make_no_token_smaller, how_many, lost)
 }
 
 /// Those who saw the markers wait until the quarantine is over. Those who did not have to be told by the date.
+// rule F6
 BOOST_DATA_TEST_CASE(fences_lost_by_flush_make_no_token_smaller, either, by_a_newcomer)
 {
     cluster nodes(3);

@@ -39,6 +39,7 @@ node_result result_of(fenced_mutex const& lock, std::size_t node)
 
 BOOST_FIXTURE_TEST_SUITE(markers, marker_fixture)
 
+// rule F6
 BOOST_AUTO_TEST_CASE(plain_lock_leaves_no_marker)
 {
     run([&]() -> asio::awaitable<void> {
@@ -50,6 +51,7 @@ BOOST_AUTO_TEST_CASE(plain_lock_leaves_no_marker)
     });
 }
 
+// rule F6
 BOOST_AUTO_TEST_CASE(flushed_node_votes_again_after_its_quarantine)
 {
     run([&]() -> asio::awaitable<void> {
@@ -72,6 +74,7 @@ BOOST_AUTO_TEST_CASE(flushed_node_votes_again_after_its_quarantine)
     });
 }
 
+// rule F6
 BOOST_AUTO_TEST_CASE(flushed_node_does_not_confirm_fenced_lease)
 {
     run([&]() -> asio::awaitable<void> {
@@ -88,6 +91,7 @@ BOOST_AUTO_TEST_CASE(flushed_node_does_not_confirm_fenced_lease)
 }
 
 /// The connection, the run id and the uptime survive it, the data do not.
+// rule F6
 BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
 {
     run([&]() -> asio::awaitable<void> {
@@ -115,6 +119,7 @@ BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
 
 /// The first replica that ever connects to a server makes it give its data a new name. Who connected before goes by the
 /// old one.
+// rule F6
 BOOST_AUTO_TEST_CASE(first_replica_does_not_make_clients_fight_over_marker)
 {
     cluster one(1);
@@ -146,6 +151,7 @@ BOOST_AUTO_TEST_CASE(first_replica_does_not_make_clients_fight_over_marker)
 }
 
 /// Only an operator can mend that: nobody connects anew for it, and nobody waits for a quarantine that does not end.
+// rule F6
 BOOST_AUTO_TEST_CASE(marker_that_cannot_be_set_is_reported)
 {
     ask(0).command({"LPUSH", marker_key, "x"});

@@ -27,6 +27,7 @@ BOOST_AUTO_TEST_CASE(lock_names_are_bytes)
     });
 }
 
+// rule A2
 BOOST_AUTO_TEST_CASE(key_prefix_is_part_of_key_and_not_of_name)
 {
     cluster nodes(3, [](config& settings) { settings.key_prefix = "locks:"; });

@@ -59,6 +59,7 @@ struct newcomer_fixture : cluster {
 BOOST_FIXTURE_TEST_SUITE(new_clients, newcomer_fixture)
 
 /// Nobody has seen a marker on these servers, which may just have lost one.
+// rule F6
 BOOST_AUTO_TEST_CASE(new_client_does_not_trust_missing_marker)
 {
     run([&]() -> asio::awaitable<void> {
@@ -72,6 +73,7 @@ BOOST_AUTO_TEST_CASE(new_client_does_not_trust_missing_marker)
     });
 }
 
+// rule F6
 BOOST_AUTO_TEST_CASE(missing_marker_is_waited_out_once_for_all_clients)
 {
     run([&]() -> asio::awaitable<void> {
@@ -83,7 +85,8 @@ BOOST_AUTO_TEST_CASE(missing_marker_is_waited_out_once_for_all_clients)
     });
 }
 
-/// Rule F6: it cannot be lifted by who finds no marker after a FLUSHALL, nor hidden from who has seen one.
+/// It cannot be lifted by who finds no marker after a FLUSHALL, nor hidden from who has seen one.
+// rule F6
 BOOST_DATA_TEST_CASE(new_client_is_not_granted_lock_whose_keys_were_flushed, either, assuming_fresh)
 {
     run([&]() -> asio::awaitable<void> {
@@ -106,6 +109,7 @@ BOOST_DATA_TEST_CASE(new_client_is_not_granted_lock_whose_keys_were_flushed, eit
 }
 
 /// It leaves a marker on a node that was flushed: whoever saw the former one notices all the same.
+// rule F6
 BOOST_AUTO_TEST_CASE(new_clients_marker_hides_no_data_loss_from_older_clients)
 {
     run([&]() -> asio::awaitable<void> {
@@ -127,6 +131,7 @@ BOOST_AUTO_TEST_CASE(new_clients_marker_hides_no_data_loss_from_older_clients)
 }
 
 /// A client that has waited out one loss knows nothing of the next.
+// rule F6
 BOOST_AUTO_TEST_CASE(waited_out_data_loss_does_not_excuse_later_one)
 {
     cluster one(1);
@@ -324,6 +329,7 @@ struct promoted_node_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(promoted_server, promoted_node_fixture)
 
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_when_first_met)
 {
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
@@ -332,6 +338,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_when_first_met)
     BOOST_TEST(!probe(server.port()).exists("lock"));
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_durable_and_trusted)
 {
     BOOST_TEST(attempt(long_lived, [](config& c) {
@@ -340,6 +347,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_durable_and_trusted)
                }) == errc::no_quorum);
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_votes_if_trusted)
 {
     BOOST_TEST(!attempt(long_lived, [](config& c) { c.admission.trust_promoted = true; }));
@@ -347,6 +355,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_votes_if_trusted)
 }
 
 /// Whoever met it first has left a marker, from which the others reckon: each new client, as of the command line.
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_is_waited_for_once)
 {
     BOOST_TEST(attempt(short_lived) == errc::no_quorum);
@@ -381,6 +390,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_after_use_with_trust)
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_without_marker_rights_is_always_quarantined)
 {
     probe(server.port()).command({"ACL", "SETUSER", "locker", "on", "nopass", "~lock*", "&*", "+@all"});

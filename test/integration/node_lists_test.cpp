@@ -37,6 +37,7 @@ struct five_servers_fixture {
 BOOST_FIXTURE_TEST_SUITE(different_node_lists, five_servers_fixture)
 
 /// Why C6 is a condition. Nothing is wrong with any server, so nothing can be told.
+// rule N1
 BOOST_AUTO_TEST_CASE(clients_with_disjoint_majorities_both_hold_the_lock)
 {
     client left = knows({0, 1, 2});
@@ -61,6 +62,7 @@ BOOST_AUTO_TEST_CASE(clients_with_disjoint_majorities_both_hold_the_lock)
 }
 
 /// As when one server joins three, or leaves: the two majorities together are more than all the servers.
+// rule N1
 BOOST_AUTO_TEST_CASE(clients_with_overlapping_majorities_exclude_each_other)
 {
     stranger_holds({0, 1}); // of the nodes 0, 1, 2

@@ -161,6 +161,7 @@ struct failover_fixture : backup_fixture {
 
 } // namespace
 
+// rule N5
 BOOST_FIXTURE_TEST_CASE(promoted_replica_behind_same_address_allows_no_second_lease, failover_fixture)
 {
     run([&]() -> asio::awaitable<void> {

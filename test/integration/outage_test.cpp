@@ -77,6 +77,7 @@ std::size_t const struck[] = {1, 2, 3};
 
 BOOST_AUTO_TEST_SUITE(outages)
 
+// rule H10
 BOOST_DATA_TEST_CASE_F(outage_fixture, leases_survive_an_outage_of_real_servers,
                        boost::unit_test::data::make(struck) * either, count, refused)
 {

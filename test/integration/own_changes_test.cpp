@@ -43,6 +43,7 @@ bool waits_on_all(cluster& nodes)
 BOOST_AUTO_TEST_SUITE(own_changes)
 
 /// A lease of another client goes on in this one, which has a waiter, and is released here.
+// rule W2
 BOOST_AUTO_TEST_CASE(release_of_adopted_lease_wakes_waiter)
 {
     cluster nodes(3);
@@ -63,6 +64,7 @@ BOOST_AUTO_TEST_CASE(release_of_adopted_lease_wakes_waiter)
 }
 
 /// The script was forgotten: the node is told again, and the waiter has asked in between.
+// rule W2
 BOOST_DATA_TEST_CASE(resent_release_wakes_waiter, nodes_there_are, slow)
 {
     cluster nodes(3);

@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(processes_exclude_each_other)
 }
 
 /// Sixteen processes of sixteen coroutines; three of them and one server are killed on the way.
+// rule W3
 BOOST_AUTO_TEST_CASE(crowds_of_processes_exclude_each_other_when_some_die)
 {
     constexpr std::size_t crowds = 16;

@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(young_server_is_quarantined_and_outcome_tells_why)
     run_dry(nodes.context); // nobody waits for the quarantine's end
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(young_server_votes_when_its_quarantine_is_over)
 {
     cluster nodes(3, strangers);
@@ -84,6 +85,7 @@ BOOST_AUTO_TEST_CASE(young_server_votes_when_its_quarantine_is_over)
     });
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_ends_while_client_is_idle)
 {
     cluster nodes(1, strangers);
@@ -98,6 +100,7 @@ BOOST_AUTO_TEST_CASE(quarantine_ends_while_client_is_idle)
 }
 
 /// Case: the holder relies on two nodes, one of which forgets. A contender must not win through it.
+// rule N4
 BOOST_AUTO_TEST_CASE(restarted_node_allows_no_second_lease)
 {
     cluster nodes(3);
@@ -122,6 +125,7 @@ BOOST_AUTO_TEST_CASE(restarted_node_allows_no_second_lease)
     });
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(holder_keeps_majority_while_one_node_is_quarantined)
 {
     cluster nodes(3);
@@ -138,6 +142,7 @@ BOOST_AUTO_TEST_CASE(holder_keeps_majority_while_one_node_is_quarantined)
     });
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(restarted_node_votes_if_trusted)
 {
     cluster nodes(3, [](config& settings) { settings.admission.trust_restarted_nodes = true; });
@@ -154,6 +159,7 @@ BOOST_AUTO_TEST_CASE(restarted_node_votes_if_trusted)
     BOOST_TEST(nodes.told->count(node_state::quarantined) == 0);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(release_reaches_quarantined_node)
 {
     cluster nodes(3);
@@ -166,6 +172,7 @@ BOOST_AUTO_TEST_CASE(release_reaches_quarantined_node)
     });
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(other_server_behind_same_address_is_quarantined)
 {
     cluster nodes(3);
@@ -182,6 +189,7 @@ BOOST_AUTO_TEST_CASE(other_server_behind_same_address_is_quarantined)
     });
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(node_that_was_a_replica_in_between_is_quarantined)
 {
     cluster nodes(3);
@@ -222,6 +230,7 @@ struct durable_server {
 std::vector<std::string> const never_forgets{
     "--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "no"};
 
+// rule N4
 BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_and_after_restart)
 {
     durable_server node(never_forgets);
@@ -235,6 +244,7 @@ BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_and_after_restart)
 }
 
 /// They may be new, and the data that it had before gone.
+// rule N4
 BOOST_AUTO_TEST_CASE(durable_settings_alone_do_not_end_quarantine)
 {
     durable_server node(never_forgets, "");
@@ -242,6 +252,7 @@ BOOST_AUTO_TEST_CASE(durable_settings_alone_do_not_end_quarantine)
     BOOST_TEST((status(node.locks, 0).state == node_state::quarantined));
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(durable_node_with_contradicting_settings_is_reported)
 {
     struct row {
@@ -260,6 +271,7 @@ BOOST_AUTO_TEST_CASE(durable_node_with_contradicting_settings_is_reported)
 }
 
 /// The word is about the whole volume: it came back without what was on it.
+// rules N4 and F6
 BOOST_AUTO_TEST_CASE(durable_node_that_lost_its_marker_is_quarantined)
 {
     durable_server node(never_forgets);

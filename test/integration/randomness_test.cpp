@@ -34,6 +34,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(randomness)
 
+// rule A3
 BOOST_AUTO_TEST_CASE(operations_without_randomness_fail_and_work_again_with_it)
 {
     cluster nodes(3);
@@ -55,6 +56,7 @@ BOOST_AUTO_TEST_CASE(operations_without_randomness_fail_and_work_again_with_it)
     });
 }
 
+// rule A3
 BOOST_AUTO_TEST_CASE(waiter_gets_lock_when_randomness_is_back)
 {
     cluster nodes(1); // the next attempt comes after the first has been told

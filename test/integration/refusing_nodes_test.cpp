@@ -25,6 +25,7 @@ void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
 BOOST_AUTO_TEST_SUITE(refusing_nodes)
 
 /// What has not changed is not asked again and again, wherever the contenders meet.
+// rule W2
 BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, one_of_three* one_of_three, refusing, left_over)
 {
     if (refusing == left_over)
@@ -41,6 +42,7 @@ BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, one_of_three* one_of_t
 
 /// One of five, which may be where contenders meet, cannot vote or is silent, and the holder renews its keys on the
 /// others: word of that is answered with an attempt, and not with one after the other.
+// rule W2
 BOOST_DATA_TEST_CASE(renewal_beside_refusing_node_is_not_taken_for_release,
                      boost::unit_test::data::xrange(5) * boost::unit_test::data::make({false, true}), which,
                      silent)
@@ -71,6 +73,7 @@ BOOST_DATA_TEST_CASE(renewal_beside_refusing_node_is_not_taken_for_release,
 }
 
 /// No word comes when a node votes again.
+// rule W2
 BOOST_DATA_TEST_CASE(refusing_node_is_asked_again_after_a_while, one_of_three* one_of_three, refusing,
                      left_over)
 {

@@ -70,6 +70,7 @@ asio::awaitable<std::string> detail_of_first(client& locks)
 
 BOOST_AUTO_TEST_SUITE(sentinels)
 
+// rule N8
 BOOST_FIXTURE_TEST_CASE(group_votes_through_its_master, group_fixture)
 {
     client locks = make();
@@ -92,6 +93,7 @@ BOOST_FIXTURE_TEST_CASE(first_sentinel_that_answers_decides, group_fixture)
     });
 }
 
+// rule N8
 BOOST_FIXTURE_TEST_CASE(new_master_is_quarantined_and_lease_lives_on, group_fixture)
 {
     client locks = make();
@@ -114,6 +116,7 @@ BOOST_FIXTURE_TEST_CASE(new_master_is_quarantined_and_lease_lives_on, group_fixt
     });
 }
 
+// rule N8
 BOOST_FIXTURE_TEST_CASE(group_comes_back_after_its_master_crashed, group_fixture)
 {
     client locks = make();
@@ -129,6 +132,7 @@ BOOST_FIXTURE_TEST_CASE(group_comes_back_after_its_master_crashed, group_fixture
     });
 }
 
+// rule N8
 BOOST_FIXTURE_TEST_CASE(newcomer_waits_also_where_nothing_failed_over, group_fixture)
 {
     settings.admission.assume_fresh = false;
@@ -143,6 +147,7 @@ BOOST_FIXTURE_TEST_CASE(newcomer_waits_also_where_nothing_failed_over, group_fix
     });
 }
 
+// rule N8
 BOOST_FIXTURE_TEST_CASE(master_that_could_not_write_for_a_while_is_quarantined, group_fixture)
 {
     client locks = make();
@@ -167,6 +172,7 @@ BOOST_FIXTURE_TEST_CASE(master_that_could_not_write_for_a_while_is_quarantined, 
 }
 
 /// Another master may have had it meanwhile. Nothing is written that would tell.
+// rule N8
 BOOST_FIXTURE_TEST_CASE(standing_connection_notices_that_a_replica_was_away, group_fixture)
 {
     client locks = make();
@@ -182,6 +188,7 @@ BOOST_FIXTURE_TEST_CASE(standing_connection_notices_that_a_replica_was_away, gro
 }
 
 /// It has not heard yet that its master follows another one.
+// rule N8
 BOOST_FIXTURE_TEST_CASE(next_sentinel_is_asked_where_the_first_names_a_replica, group_fixture)
 {
     sentinel mistaken(group.members[1].port());
@@ -195,6 +202,7 @@ BOOST_FIXTURE_TEST_CASE(next_sentinel_is_asked_where_the_first_names_a_replica, 
     });
 }
 
+// rule N8
 BOOST_FIXTURE_TEST_CASE(master_that_was_silent_is_asked_anew_who_it_is, group_fixture)
 {
     settings.health = {.response_timeout = 500ms, .check_interval = 1ms};
@@ -216,6 +224,7 @@ BOOST_FIXTURE_TEST_CASE(master_that_was_silent_is_asked_anew_who_it_is, group_fi
     });
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(group_that_could_have_two_masters_is_refused)
 {
     group_fixture nodes({"--min-replicas-to-write", "0"});

@@ -38,6 +38,7 @@ struct server_clock_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(server_clock, server_clock_fixture)
 
+// rule N7
 BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined_and_lease_goes_on)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -83,6 +84,7 @@ BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined_for_fenced_locks
     });
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(clock_step_within_slack_or_backwards_changes_nothing)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -109,6 +111,7 @@ BOOST_AUTO_TEST_CASE(clock_steps_within_slack_add_up)
     });
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(clock_step_while_disconnected_is_noticed_at_reconnection)
 {
     nodes.run([&]() -> asio::awaitable<void> {

@@ -33,6 +33,7 @@ struct full_tracking_table_fixture : cluster {
 
 BOOST_FIXTURE_TEST_SUITE(full_tracking_table, full_tracking_table_fixture)
 
+// rule W2
 BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_are_all_served)
 {
     strangers_hold_all();
@@ -55,6 +56,7 @@ BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_are_all_served)
 
 /// Each registration makes the server forget another, and say so: answered with a question each, that would go on for
 /// ever.
+// rule W2
 BOOST_AUTO_TEST_CASE(waiters_with_full_tracking_table_do_not_wake_each_other_forever)
 {
     strangers_hold_all();

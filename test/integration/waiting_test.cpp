@@ -113,6 +113,7 @@ struct waiting_fixture : cluster {
 
 BOOST_FIXTURE_TEST_SUITE(waiters, waiting_fixture)
 
+// rule W1
 BOOST_AUTO_TEST_CASE(waiters_are_served_in_order_of_arrival)
 {
     constexpr std::size_t many = 10;
@@ -133,6 +134,7 @@ BOOST_AUTO_TEST_CASE(waiters_are_served_in_order_of_arrival)
     });
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(released_lease_is_handed_over_without_network)
 {
     run([&]() -> asio::awaitable<void> {
@@ -198,6 +200,7 @@ BOOST_AUTO_TEST_CASE(destroyed_lease_is_handed_over)
     });
 }
 
+// rule W4
 BOOST_AUTO_TEST_CASE(handed_over_lease_has_a_larger_token)
 {
     run([&]() -> asio::awaitable<void> {
@@ -225,6 +228,7 @@ BOOST_AUTO_TEST_CASE(handed_over_lease_has_a_larger_token)
     });
 }
 
+// rule W1
 BOOST_AUTO_TEST_CASE(cancelled_waiter_does_not_disturb_the_queue)
 {
     constexpr std::size_t many = 5;
@@ -279,6 +283,7 @@ BOOST_AUTO_TEST_CASE(waiter_cancelled_during_hand_over_passes_lease_on)
     });
 }
 
+// rule W1
 BOOST_AUTO_TEST_CASE(try_acquire_does_not_overtake)
 {
     run([&]() -> asio::awaitable<void> {
@@ -321,6 +326,7 @@ BOOST_AUTO_TEST_CASE(acquire_timeout_tells_what_was_waited_for)
     });
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(release_by_another_client_wakes_waiter_at_once)
 {
     run([&]() -> asio::awaitable<void> {
@@ -349,17 +355,19 @@ BOOST_AUTO_TEST_CASE(release_by_another_client_wakes_waiter_of_fenced_lock)
     });
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_waiter_at_once)
 {
     expect_wake_by({"DEL", "lock"});
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(flushed_server_wakes_waiter_at_once)
 {
     expect_wake_by({"FLUSHALL"});
 }
 
-/// Rule Q13.
+// rule Q13
 BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_first_in_line_at_once)
 {
     expect_line_to_wake_by({"DEL", "lock"});
@@ -371,6 +379,7 @@ BOOST_AUTO_TEST_CASE(flushed_server_wakes_first_in_line_at_once)
 }
 
 /// The answers come late: when the waiter asks to be told, there is nothing to tell any more.
+// rule W2
 BOOST_AUTO_TEST_CASE(release_between_denied_vote_and_peek_is_found)
 {
     warm_up();
@@ -394,6 +403,7 @@ BOOST_AUTO_TEST_CASE(release_between_denied_vote_and_peek_is_found)
 }
 
 /// The connection on which word would have come is gone: the new one is asked again.
+// rule W2
 BOOST_AUTO_TEST_CASE(release_missed_by_broken_connection_is_found_on_next_one)
 {
     run([&]() -> asio::awaitable<void> {
@@ -413,6 +423,7 @@ BOOST_AUTO_TEST_CASE(release_missed_by_broken_connection_is_found_on_next_one)
     });
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(waiter_succeeds_dead_holder_when_its_keys_expire)
 {
     run([&]() -> asio::awaitable<void> {
@@ -423,6 +434,7 @@ BOOST_AUTO_TEST_CASE(waiter_succeeds_dead_holder_when_its_keys_expire)
     });
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(waiter_without_tracking_polls_and_reports_it_once)
 {
     everywhere({"ACL", "SETUSER", "default", "-client|tracking"});
@@ -479,6 +491,7 @@ BOOST_AUTO_TEST_CASE(waiter_sees_holder_and_remaining_time)
     });
 }
 
+// rule W3
 BOOST_AUTO_TEST_CASE(contenders_that_start_together_are_all_served)
 {
     constexpr std::size_t many = 12;
@@ -501,6 +514,7 @@ BOOST_AUTO_TEST_CASE(contenders_that_start_together_are_all_served)
     run_until([&] { return served == many; });
 }
 
+// rule W5
 BOOST_AUTO_TEST_CASE(busy_client_lets_other_clients_in)
 {
     bool theirs_served = false;
@@ -528,6 +542,7 @@ BOOST_AUTO_TEST_CASE(busy_client_lets_other_clients_in)
     run_until([&] { return lock().waiting() == 0; });
 }
 
+// rule W6
 BOOST_AUTO_TEST_CASE(holder_is_told_at_once_that_its_keys_are_gone)
 {
     warm_up(); // a node that is connected later than the holder asks is not asked for word
@@ -554,6 +569,7 @@ BOOST_AUTO_TEST_CASE(holder_with_key_gone_on_one_node_goes_on)
 }
 
 /// Rivals come and go on a node that we have lost: that is no reason to ask the nodes each time.
+// rule W6
 BOOST_AUTO_TEST_CASE(change_of_other_owners_key_causes_no_extension)
 {
     warm_up();

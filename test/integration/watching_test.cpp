@@ -30,6 +30,7 @@ struct watched_lease_fixture : cluster {
 
 BOOST_FIXTURE_TEST_SUITE(watched_leases, watched_lease_fixture)
 
+// rule W6
 BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_each_new_connection)
 {
     run([&]() -> asio::awaitable<void> {
@@ -45,6 +46,7 @@ BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_each_new_connection)
 }
 
 /// The server's word cannot reach anybody then: the question on the new connection finds it.
+// rule W6
 BOOST_AUTO_TEST_CASE(deletion_between_two_connections_is_found)
 {
     run([&]() -> asio::awaitable<void> {
@@ -62,6 +64,7 @@ BOOST_AUTO_TEST_CASE(deletion_between_two_connections_is_found)
     });
 }
 
+// rule W6
 BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_node_that_becomes_ready_later)
 {
     run([&]() -> asio::awaitable<void> {
@@ -80,6 +83,7 @@ BOOST_AUTO_TEST_CASE(deletion_is_noticed_on_node_that_becomes_ready_later)
 }
 
 /// A node that never had the key says so once on each connection, and that is looked into once.
+// rule W6
 BOOST_AUTO_TEST_CASE(new_connection_causes_no_repeated_extension)
 {
     run([&]() -> asio::awaitable<void> {

@@ -140,7 +140,8 @@ BOOST_AUTO_TEST_CASE(judge_finds_tokens_that_do_not_increase)
     BOOST_TEST(with_tokens(6, 6) == 1U);
 }
 
-/// Rule S16. Numbers are 1024 apart, and the readers' place is the last below the next number.
+/// Numbers are 1024 apart, and the readers' place is the last below the next number.
+// rule S16
 BOOST_AUTO_TEST_CASE(judge_compares_tokens_of_readers_with_those_of_writers)
 {
     constexpr std::uint64_t number = 1024;

@@ -97,31 +97,48 @@ using namespace queue_scopes;
 queue_mutant const rules_left_out[] = {
     {"vote only if free: exclusive", rule::vote_only_if_free, two_writers},
     {"vote only if free: reader", rule::vote_only_if_free, writer_and_reader},
+    // rule Q6
     {"claim compares owners", rule::claim_compares_owners, writer_and_two_readers},
+    // rule Q6
     {"claim compares all owners: readers", rule::claim_compares_all_owners, writer_and_two_readers},
     {"claim compares all owners: permits", rule::claim_compares_all_owners, writer_two_permits},
+    // rule Q14
     {"exact vote compares owners", rule::exact_vote_compares_owners, three_permits, 1},
+    // rule Q5
     {"lease ends before its release", rule::lease_ends_before_its_release, writer_and_reader},
+    // rule Q5
     {"late vote is taken back without a name", rule::late_vote_is_taken_back_without_a_name, two_writers},
     {"other permits are taken back without a name", rule::late_vote_is_taken_back_without_a_name,
      three_permits, 3},
+    // rule Q6
     {"call is no vote", rule::call_is_no_vote, two_writers_and_reader},
+    // rule Q3
     {"late call is void: shorter entry", rule::late_call_is_void, writer_two_readers_deaf},
     {"late call is void: extension", rule::late_call_is_void, called_twice},
+    // rule Q8
     {"repeated claim keeps its sending", rule::repeated_claim_keeps_its_sending, two_writers_long_window},
+    // rule Q8
     {"only refusals are asked again", core::rule::only_refusals_are_asked_again, repeated_claim},
+    // rule Q5
     {"downgrade names nobody", rule::downgrade_names_nobody, two_beside_a_downgrade},
+    // rules Q20 and S12
     {"downgrade counts once confirmed", rule::downgrade_counts_once_confirmed, downgrade_writer},
     {"lease reads from its downgrade on", rule::lease_reads_from_its_downgrade_on, downgrade},
+    // rules Q6 and S1
     {"each reader has its own end", rule::each_reader_has_its_own_end, two_ticks(writer_and_two_readers), 1},
     {"extension adds no reader", rule::extension_adds_no_reader, extension},
     {"known before the round", rule::known_before_the_round, extension},
+    // rule Q5
     {"shared nonce ends with its last lease", rule::shared_nonce_ends_with_its_last_lease,
      writer_and_two_readers},
+    // rule Q6
     {"nonce belongs to one position", rule::nonce_belongs_to_one_position, two_writers_and_reader, 1},
+    // rule Q14
     {"grants of one set count", rule::grants_of_one_set_count, two_permits},
+    // rule Q14
     {"first answer counts no more", rule::first_answer_counts_no_more, three_permits, 1},
     {"node counts with all names", rule::node_counts_with_all_names, set_and_both_names},
+    // rule Q17
     {"quarantine after a restart", rule::quarantine_after_a_restart, restart},
     {"quarantine after a restart: permits", rule::quarantine_after_a_restart, with_restart(two_permits)},
     {"keys outlive the lease", core::rule::keys_outlive_the_lease, clock_step},

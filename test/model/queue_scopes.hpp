@@ -59,6 +59,7 @@ inline constexpr queue_scope restart_of_readers{.name = "writer and two readers,
                                                 .attempts = "WRR",
                                                 .restarts = 1,
                                                 .late = false};
+// rule Q17
 inline constexpr queue_scope two_queues{.name = "two writers and reader, two queues, no late votes",
                                         .attempts = "WWR",
                                         .two_queues = true,

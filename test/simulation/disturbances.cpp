@@ -417,6 +417,7 @@ void schedule::has_all_nodes(program& p, duration asked)
 
 /// As an operator does it: everybody is given all nodes, and has nothing left of a list before when another node becomes the
 /// spare one.
+// rule N9
 void schedule::begin_to_replace()
 {
     if (quiet())

@@ -72,6 +72,7 @@ void schedule::check_token(actor const& whose)
         check_token(whose, *each);
 }
 
+// rule S16
 void schedule::check_token(actor const& whose, subject& what)
 {
     std::uint64_t const token = whose.held.fencing_token();
@@ -92,6 +93,7 @@ void schedule::check_token(actor const& whose, subject& what)
 /// W1: those of one client are served as they came. Whoever takes several one after the
 /// other may lose one of them, and comes last again (M8). Those who want permits are asked for as they come, several at a
 /// time (Q15).
+// rule W1
 void schedule::check_order(actor const& whose, std::uint64_t ticket)
 {
     if (changes_nodes_) // who asks the former nodes, and who asks the present ones, stand in different queues
@@ -106,6 +108,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
 
 /// W5: others get their turn. Who stands in line offers turns only to those he has met who
 /// stand in none (Q15), and programs that call servers by different names stand in different lines.
+// rule W5
 void schedule::check_row(actor const& whose)
 {
     if (whose.options.fair || whose.about.shared || whose.about.several || takes_permits(whose.how)) {
@@ -143,6 +146,7 @@ void schedule::check_bound(actor const& whose)
 }
 
 /// A8: nobody asks without pause while nothing changes.
+// rule W3
 void schedule::check_attempt(unsigned host, std::string_view lock)
 {
     if (!quiet() || time_.now() < late)
@@ -287,6 +291,7 @@ void schedule::check_wake_ups()
 
 /// W2: whose lock is free gets it, unless it is behind one who waits for another (M6), or one of two nodes has just come to
 /// the list: both have to vote, and that one does not yet (F6).
+// rule W2
 void schedule::check_wake_up(subject& s)
 {
     if (s.several || net_->size() == 2)

@@ -100,6 +100,7 @@ outage const ways_to_strike[] = {outage::refused, outage::dropped};
 
 BOOST_AUTO_TEST_SUITE(outages)
 
+// rule H10
 BOOST_DATA_TEST_CASE(lease_survives_an_outage_that_leaves_time_to_connect,
                      boost::unit_test::data::make(sizes) * ttls * ways_to_strike, nodes, ttl, how)
 {
@@ -118,6 +119,7 @@ BOOST_DATA_TEST_CASE(lease_survives_an_outage_that_leaves_time_to_connect,
 }
 
 /// The pause before the next attempt to connect has grown to seconds by then.
+// rule H10
 BOOST_DATA_TEST_CASE(waiter_acquires_soon_after_a_long_outage, boost::unit_test::data::make(ways_to_strike),
                      how)
 {

@@ -106,6 +106,7 @@ BOOST_AUTO_TEST_SUITE(admission)
 
 BOOST_AUTO_TEST_SUITE(refusals)
 
+// rule N3
 BOOST_AUTO_TEST_CASE(replica_loading_cluster_or_evicting_server_is_refused)
 {
     BOOST_TEST(!refuse(old_server(), {}).has_value());
@@ -115,6 +116,7 @@ BOOST_AUTO_TEST_CASE(replica_loading_cluster_or_evicting_server_is_refused)
     BOOST_TEST((refuse(but(old_server(), [](auto& f) { f.may_evict = true; }), {}) == refusal::evicting));
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(group_that_could_have_two_masters_is_refused)
 {
     BOOST_TEST(!refuse(of_group(old_server()), {}).has_value());
@@ -129,6 +131,7 @@ BOOST_AUTO_TEST_CASE(group_that_could_have_two_masters_is_refused)
     BOOST_TEST((!refuse(with({.members = 3}), {.trust_replication = true})));
 }
 
+// rule N3
 BOOST_AUTO_TEST_CASE(refusal_is_lifted_only_by_its_own_permission)
 {
     node_facts const every{.replica = true, .loading = true, .cluster = true, .may_evict = true};
@@ -155,6 +158,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(new_nodes)
 
+// rule N4
 BOOST_AUTO_TEST_CASE(new_node_older_than_any_key_votes)
 {
     votes(first_seen(old_server()));
@@ -165,6 +169,7 @@ BOOST_AUTO_TEST_CASE(new_node_older_than_any_key_votes)
     BOOST_TEST((first_seen(young(0s)).last == event::started));
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(master_of_group_is_waited_for_whatever_it_tells)
 {
     for (admission_terms const& terms : {admission_terms{}, admission_terms{.durable = true},
@@ -176,6 +181,7 @@ BOOST_AUTO_TEST_CASE(master_of_group_is_waited_for_whatever_it_tells)
     votes(first_seen(of_group(old_server()), {.trust_promoted = true}));
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(group_whose_replicas_were_away_is_waited_for_anew)
 {
     auto const changed = but(of_group(old_server()), [](auto& f) { f.group->attachments = 1; });
@@ -185,6 +191,7 @@ BOOST_AUTO_TEST_CASE(group_whose_replicas_were_away_is_waited_for_anew)
     votes(again(changed, changed, 30s, {.trust_promoted = true}), 30s);
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(what_happens_later_shortens_no_quarantine)
 {
     auto const known = first_seen(of_group(old_server()));
@@ -193,18 +200,21 @@ BOOST_AUTO_TEST_CASE(what_happens_later_shortens_no_quarantine)
     waits_for(lost_data(known, at(5s)), 5s, q);
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(absence_on_a_group_is_not_excused_by_durability)
 {
     BOOST_TEST(is_durable(old_server(), {.durable = true}));
     BOOST_TEST(!is_durable(of_group(old_server()), {.durable = true}));
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(data_that_tell_who_waited_shorten_the_wait_for_a_group)
 {
     auto const known = known_since(first_seen(of_group(old_server())), at(-9s));
     waits_for(known, 0s, q + 3s - 9s);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_of_young_node_ends_after_key_lifetime)
 {
     auto const known = first_seen(young(0s));
@@ -212,6 +222,7 @@ BOOST_AUTO_TEST_CASE(quarantine_of_young_node_ends_after_key_lifetime)
     votes(known, 10s);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_lasts_longer_for_longer_lock)
 {
     auto const known = first_seen(young(11s));
@@ -221,6 +232,7 @@ BOOST_AUTO_TEST_CASE(quarantine_lasts_longer_for_longer_lock)
     BOOST_TEST(!waits(first_seen(young(0s)), 0s, 0s).has_value()); // no lock yet
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(young_node_that_settings_vouch_for_votes)
 {
     votes(first_seen(young(0s), {.assume_fresh = true}));
@@ -229,6 +241,7 @@ BOOST_AUTO_TEST_CASE(young_node_that_settings_vouch_for_votes)
 }
 
 /// Its settings excuse nothing by themselves: they may be new, or the volume empty.
+// rule N4
 BOOST_AUTO_TEST_CASE(durable_setting_that_server_contradicts_is_ignored)
 {
     auto const denied = first_seen(but(young(0s), forgets), {.durable = true});
@@ -237,6 +250,7 @@ BOOST_AUTO_TEST_CASE(durable_setting_that_server_contradicts_is_ignored)
     BOOST_TEST(!first_seen(but(young(0s), forgets)).word_is_denied); // nobody gave it
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_from_first_meeting)
 {
     for (admission_terms const terms :
@@ -250,6 +264,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_from_first_meeting)
     votes(first_seen(but(young(0s), is_promoted), {.assume_fresh = true}));
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(node_without_uptime_is_quarantined_from_first_meeting)
 {
     auto const ageless = [](auto& f) { f.uptime.reset(); };
@@ -264,6 +279,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(reconnected_nodes)
 
+// rule N4
 BOOST_AUTO_TEST_CASE(reconnected_node_with_same_run_id_keeps_its_quarantine)
 {
     votes(again(old_server(), old_server(), 5s), 5s);
@@ -272,6 +288,7 @@ BOOST_AUTO_TEST_CASE(reconnected_node_with_same_run_id_keeps_its_quarantine)
     votes(again(young(0s), young(5s), 5s, {.assume_fresh = true}), 5s);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(restarted_node_is_quarantined_from_last_contact_before_restart)
 {
     auto const met = again(old_server(), another(3s), 20s);
@@ -283,6 +300,7 @@ BOOST_AUTO_TEST_CASE(restarted_node_is_quarantined_from_last_contact_before_rest
     waits_for(again(old_server(), another(1h), 11s), 11s, q);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(witnessed_restart_is_quarantined_despite_assume_fresh)
 {
     admission_terms const fresh{.assume_fresh = true};
@@ -291,6 +309,7 @@ BOOST_AUTO_TEST_CASE(witnessed_restart_is_quarantined_despite_assume_fresh)
     votes(again(young(0s), another(0s), 2s, {.trust_restarted_nodes = true}), 2s);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_after_restart)
 {
     admission_terms const durable{.durable = true};
@@ -302,6 +321,7 @@ BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_after_restart)
     waits_for(identify(another(0s), emptied, at(1s), durable, at(2s)), 2s, 9s);
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(replaced_durable_node_is_quarantined)
 {
     auto const met = again(old_server(), another(1h), 2s, {.durable = true});
@@ -309,6 +329,7 @@ BOOST_AUTO_TEST_CASE(replaced_durable_node_is_quarantined)
     BOOST_TEST((met.last == event::replaced));
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(promoted_successor_is_quarantined_from_reconnection)
 {
     for (admission_terms const terms :
@@ -319,6 +340,7 @@ BOOST_AUTO_TEST_CASE(promoted_successor_is_quarantined_from_reconnection)
     waits_for(again(old_server(), but(another(3s), is_promoted), 20s, {.trust_promoted = true}), 20s, 8s);
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(node_with_changed_replication_id_is_quarantined)
 {
     auto const flipped = but(old_server(), [](auto& f) { f.replid = "other data"; });
@@ -331,6 +353,7 @@ BOOST_AUTO_TEST_CASE(node_with_changed_replication_id_is_quarantined)
     votes(again(old_server(), flipped, 30s, {.trust_promoted = true}), 30s);
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined)
 {
     auto const stepped = set_forward(first_seen(old_server()), 20s, at(5s));
@@ -348,6 +371,7 @@ BOOST_AUTO_TEST_CASE(node_with_clock_set_forward_is_quarantined)
 }
 
 /// No word of the user's excuses what this client has seen itself.
+// rule F6
 BOOST_AUTO_TEST_CASE(node_with_lost_data_is_quarantined_despite_all_settings)
 {
     for (admission_terms const terms : {admission_terms{.assume_fresh = true},
@@ -360,6 +384,7 @@ BOOST_AUTO_TEST_CASE(node_with_lost_data_is_quarantined_despite_all_settings)
     }
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(node_without_run_id_is_known_by_replication_id)
 {
     auto const first = but(old_server(), has_no_run_id);
@@ -369,6 +394,7 @@ BOOST_AUTO_TEST_CASE(node_without_run_id_is_known_by_replication_id)
     BOOST_TEST((other.last == event::restarted));
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(node_without_any_id_is_quarantined_at_each_connection)
 {
     auto const nameless = but(but(old_server(), has_no_run_id), [](auto& f) { f.replid.clear(); });
@@ -383,6 +409,7 @@ BOOST_AUTO_TEST_CASE(node_without_any_id_is_quarantined_at_each_connection)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+// rule N4
 BOOST_AUTO_TEST_CASE(quarantine_is_one_percent_longer_than_key_lifetime)
 {
     BOOST_TEST((quarantine_length(11s) == 11110ms));

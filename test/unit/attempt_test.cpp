@@ -91,6 +91,7 @@ BOOST_AUTO_TEST_CASE(plain_attempt_is_decided_by_majority_of_votes)
     }
 }
 
+// rule F2
 BOOST_AUTO_TEST_CASE(fenced_attempt_needs_majority_at_one_token)
 {
     struct {
@@ -127,6 +128,7 @@ BOOST_AUTO_TEST_CASE(fenced_attempt_needs_majority_at_one_token)
     }
 }
 
+// rule F2
 BOOST_AUTO_TEST_CASE(fenced_attempt_writes_back_to_nodes_with_smaller_token)
 {
     vote_log log(agreement::one_number, 5);
@@ -186,6 +188,7 @@ BOOST_AUTO_TEST_CASE(answers_between_two_sendings_count)
     BOOST_TEST(in_order(refused.tried.refused()) == "01");
 }
 
+// rule Q8
 BOOST_AUTO_TEST_CASE(node_that_has_not_answered_or_failed_is_not_asked_again)
 {
     vote_log log(agreement::majority, 5);
@@ -224,7 +227,7 @@ BOOST_AUTO_TEST_CASE(only_a_refusal_needs_no_undo)
     BOOST_TEST(in_order(log.tried.refused()) == "134");
 }
 
-/// Rule Q10.
+// rule Q10
 BOOST_AUTO_TEST_CASE(heeded_node_refuses_the_attempt)
 {
     struct {
@@ -313,6 +316,7 @@ BOOST_AUTO_TEST_CASE(grants_beside_the_heeded_node_count_for_the_token)
 }
 
 /// Otherwise each expiry would send the raise again, and the attempt would have no end.
+// rule Q10
 BOOST_AUTO_TEST_CASE(nobody_is_heeded_while_a_fence_is_raised)
 {
     auto log = vote_log::heeding(agreement::one_number);
@@ -337,6 +341,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(fencing)
 
+// rule F1
 BOOST_AUTO_TEST_CASE(proposal_is_above_all_seen_numbers_and_the_date)
 {
     using namespace std::chrono_literals;

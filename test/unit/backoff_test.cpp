@@ -34,6 +34,7 @@ random_fraction any_fraction()
 
 BOOST_AUTO_TEST_SUITE(backoff)
 
+// rule A8
 BOOST_AUTO_TEST_CASE(backoff_bound_doubles_from_first_to_cap)
 {
     struct row {
@@ -61,6 +62,7 @@ BOOST_AUTO_TEST_CASE(backoff_bound_reaches_largest_cap_without_overflow)
     BOOST_TEST(backoff_bound(1000, 1ns, duration::max()).count() == duration::max().count());
 }
 
+// rule A8
 BOOST_AUTO_TEST_CASE(jitter_takes_given_fraction_of_bound)
 {
     struct row {

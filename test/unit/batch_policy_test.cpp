@@ -30,6 +30,7 @@ unsigned length_of_row(batch_policy& t, batch_policy::terms const& terms, instan
 
 BOOST_AUTO_TEST_SUITE(batch_policies)
 
+// rule W5
 BOOST_AUTO_TEST_CASE(batch_at_its_size_ends_until_others_had_a_turn)
 {
     batch_policy t;
@@ -48,6 +49,7 @@ BOOST_AUTO_TEST_CASE(batch_ends_after_its_period)
     BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + 1s));
 }
 
+// rule W5
 BOOST_AUTO_TEST_CASE(batch_grows_when_nobody_takes_the_offered_turn)
 {
     batch_policy t;
@@ -75,6 +77,7 @@ BOOST_AUTO_TEST_CASE(batch_shrinks_when_somebody_takes_the_offered_turn)
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
 }
 
+// rule W5
 BOOST_AUTO_TEST_CASE(newcomer_lets_known_rivals_go_first)
 {
     constexpr batch_policy::terms sixteen_in_a_row{16, 1s};

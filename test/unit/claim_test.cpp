@@ -19,6 +19,7 @@ constexpr instant at(duration since)
 
 BOOST_AUTO_TEST_SUITE(claims)
 
+// rule Q8
 BOOST_AUTO_TEST_CASE(refused_claim_is_sent_again_after_pauses_that_double)
 {
     claim refused(at(100ms), 100ms, 4ms);

@@ -49,7 +49,8 @@ subject const ours{{"p:", "seat"}, nonce, 17, {}, {.position = "position", .time
 
 BOOST_AUTO_TEST_SUITE(election_kinds)
 
-/// Rule EL2. The marker comes last, and is said elsewhere.
+/// The marker comes last, and is said elsewhere.
+// rule EL2
 BOOST_AUTO_TEST_CASE(extension_proclaims)
 {
     BOOST_TEST((behind_hash(said(election, request::extend, ours)) ==

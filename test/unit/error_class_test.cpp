@@ -24,6 +24,7 @@ static std::ostream& boost_test_print_type(std::ostream& out, server_error error
 
 BOOST_AUTO_TEST_SUITE(error_class)
 
+// rule A4
 BOOST_AUTO_TEST_CASE(error_reply_is_classified_by_its_first_words)
 {
     struct row {
@@ -117,6 +118,7 @@ BOOST_AUTO_TEST_CASE(refusal_of_keys_is_told_from_others)
         BOOST_TEST(!is_about_keys(text), text);
 }
 
+// rule A8
 BOOST_AUTO_TEST_CASE(only_lasting_errors_are_permanent)
 {
     std::set<server_error> const lasting{

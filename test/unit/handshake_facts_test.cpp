@@ -25,6 +25,7 @@ std::string const plain_reply = as_reply("$", plain_info);
 
 BOOST_AUTO_TEST_SUITE(handshake_facts)
 
+// rule N2
 BOOST_AUTO_TEST_CASE(handshake_learns_server_facts_in_resp2_and_resp3)
 {
     conversation newer{{}};
@@ -47,6 +48,7 @@ BOOST_AUTO_TEST_CASE(handshake_learns_server_facts_in_resp2_and_resp3)
     }
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(handshake_without_permission_for_info_knows_no_facts)
 {
     for (auto const refusal : {no_info, std::string_view{"-ERR unknown command 'INFO'\r\n"},

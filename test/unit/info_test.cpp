@@ -43,6 +43,7 @@ append_settings settings(std::string_view wire)
 
 BOOST_AUTO_TEST_SUITE(info_parsing)
 
+// rule N2
 BOOST_AUTO_TEST_CASE(info_of_real_server_is_parsed)
 {
     auto const info = parse_info(real);
@@ -82,6 +83,7 @@ BOOST_AUTO_TEST_CASE(info_parser_reads_every_fact)
 }
 
 /// A master that stood still has not looked after its replicas since, but says how long it has not heard of them.
+// rule N8
 BOOST_AUTO_TEST_CASE(replicas_that_were_silent_for_too_long_do_not_count)
 {
     server_facts facts{.info = parse_info("role:master\r\nmin_slaves_good_slaves:2\r\n"
@@ -98,6 +100,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_were_silent_for_too_long_do_not_count)
 }
 
 /// Each time that a replica comes, or comes back.
+// rule N8
 BOOST_AUTO_TEST_CASE(life_of_a_group_ends_when_a_replica_comes)
 {
     server_facts facts{
@@ -107,6 +110,7 @@ BOOST_AUTO_TEST_CASE(life_of_a_group_ends_when_a_replica_comes)
     BOOST_TEST(incarnation(facts) == "abc:def:5");
 }
 
+// rule N5
 BOOST_AUTO_TEST_CASE(info_with_second_replication_id_or_offset_means_promoted)
 {
     for (std::string const line :
@@ -117,6 +121,7 @@ BOOST_AUTO_TEST_CASE(info_with_second_replication_id_or_offset_means_promoted)
         BOOST_TEST(!with(line).promoted, line);
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(info_means_eviction_only_with_memory_limit_and_policy)
 {
     struct row {
@@ -148,6 +153,7 @@ BOOST_AUTO_TEST_CASE(info_parser_tolerates_forks_and_unknown_lines)
     BOOST_TEST(with("redis_version:6\x1b[31m" + std::string(500, '.')).version.size() <= 200U);
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(native_commands_are_known_from_the_version)
 {
     using form = script_form;
@@ -181,6 +187,7 @@ BOOST_AUTO_TEST_CASE(native_commands_are_known_from_the_version)
         BOOST_TEST((parse_info(lines + "\r\n").native == native), lines);
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(info_with_missing_lines_leaves_other_facts_known)
 {
     auto const nothing = parse_info("");
@@ -197,6 +204,7 @@ BOOST_AUTO_TEST_CASE(info_with_missing_lines_leaves_other_facts_known)
     BOOST_TEST(parse_info(std::string(least) + std::string(longest_info, 'x')).run_id.empty());
 }
 
+// rule N6
 BOOST_AUTO_TEST_CASE(info_with_invalid_values_is_ignored)
 {
     for (std::string const line : {"run_id:", "run_id:a b", "run_id:a:b", "run_id:a/b", "run_id:\x01"})
@@ -220,6 +228,7 @@ BOOST_AUTO_TEST_CASE(info_with_largest_uptime_does_not_overflow)
     }
 }
 
+// rule N2
 BOOST_AUTO_TEST_CASE(append_settings_are_read_from_maps_and_arrays)
 {
     BOOST_TEST((settings("%1\r\n+appendfsync\r\n+always\r\n").fsync_always == true));
@@ -232,6 +241,7 @@ BOOST_AUTO_TEST_CASE(append_settings_are_read_from_maps_and_arrays)
                     .pauses_on_rewrite == false));
 }
 
+// rule N4
 BOOST_AUTO_TEST_CASE(append_settings_that_are_missing_are_unknown)
 {
     for (std::string_view const wire : {"*0\r\n", "+OK\r\n", "_\r\n", "*1\r\n+appendfsync\r\n",
@@ -262,6 +272,7 @@ BOOST_AUTO_TEST_CASE(time_reply_is_read_only_if_well_formed)
         BOOST_TEST(!time(wire).has_value(), wire);
 }
 
+// rule F6
 BOOST_AUTO_TEST_CASE(incarnation_consists_of_run_id_and_replication_id)
 {
     server_facts facts;

@@ -53,6 +53,7 @@ lock_key const seat{"", "seat:42"};
 
 BOOST_AUTO_TEST_SUITE(kinds)
 
+// rule A2
 BOOST_AUTO_TEST_CASE(plain_vote_is_set_nx_px)
 {
     std::string out = "+";
@@ -61,6 +62,7 @@ BOOST_AUTO_TEST_CASE(plain_vote_is_set_nx_px)
                           "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n10500\r\n");
 }
 
+// rules A6, R1 and K5
 BOOST_AUTO_TEST_CASE(plain_release_is_sent_as_script)
 {
     auto const by_hash = arguments(plainly(request::release, {"seat:", "42"}));
@@ -77,6 +79,7 @@ BOOST_AUTO_TEST_CASE(plain_release_is_sent_as_script)
     BOOST_TEST((words{by_text.begin() + 2, by_text.end()} == words{"1", "seat:42", nonce}));
 }
 
+// rule H4
 BOOST_AUTO_TEST_CASE(plain_extension_is_sent_as_script)
 {
     auto const by_hash = arguments(plainly(request::extend, seat, 1ms));
@@ -93,6 +96,7 @@ BOOST_AUTO_TEST_CASE(plain_extension_is_sent_as_script)
     BOOST_TEST(arguments(plainly(request::release, seat))[1] != by_hash[1]);
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(plain_release_and_extension_compare_natively)
 {
     lock_key const key{"seat:", "42"};
@@ -109,6 +113,7 @@ BOOST_AUTO_TEST_CASE(plain_release_and_extension_compare_natively)
     BOOST_TEST(owed == plainly(request::release, key, 1ms, script_form::delex));
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(only_extension_and_release_without_a_fence_are_native)
 {
     for (std::size_t i = 0; i != request_count; ++i) {
@@ -121,6 +126,7 @@ BOOST_AUTO_TEST_CASE(only_extension_and_release_without_a_fence_are_native)
     }
 }
 
+// rule K8
 BOOST_AUTO_TEST_CASE(answers_to_native_extension_are_read)
 {
     using meaning = answer::meaning;
@@ -140,6 +146,7 @@ BOOST_AUTO_TEST_CASE(answers_to_native_extension_are_read)
     BOOST_TEST((fenced.read(request::extend, ok).what == meaning::error));
 }
 
+// rule A7
 BOOST_AUTO_TEST_CASE(what_was_not_executed_for_its_form_is_said_in_the_other)
 {
     using form = script_form;
@@ -226,6 +233,7 @@ BOOST_AUTO_TEST_CASE(malformed_reply_to_vote_is_an_error)
     BOOST_TEST((fenced.read(request::vote, status("STRANGER")).what == meaning::other_data));
 }
 
+// rule Q6
 BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
 {
     std::string const giver(32, 'g');
@@ -245,6 +253,7 @@ BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
                 words{"x", nonce, "10000", giver, "90000", "7", "marker"}));
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(queue_is_told_the_position_and_what_becomes_of_the_lock)
 {
     std::string const position =
@@ -439,6 +448,7 @@ BOOST_AUTO_TEST_CASE(question_whose_key_it_is_knows_readers)
     }
 }
 
+// rule Q2
 BOOST_AUTO_TEST_CASE(answers_of_the_queue_tell_of_position_and_holder)
 {
     using meaning = answer::meaning;
@@ -468,6 +478,7 @@ BOOST_AUTO_TEST_CASE(answers_of_the_queue_tell_of_position_and_holder)
     }
 }
 
+// rule Q3
 BOOST_AUTO_TEST_CASE(calls_name_whom_they_are_for)
 {
     std::string const giver(32, 'g');

@@ -52,7 +52,7 @@ leader_verdict known(std::string_view nodes)
 
 BOOST_AUTO_TEST_SUITE(leading)
 
-/// Rule EL3.
+// rule EL3
 BOOST_AUTO_TEST_CASE(greatest_term_of_a_majority_is_the_answer)
 {
     BOOST_TEST(judged("AAA") == "A");
@@ -72,6 +72,7 @@ BOOST_AUTO_TEST_CASE(greatest_term_of_a_majority_is_the_answer)
     BOOST_TEST(judged("A") == "A");
 }
 
+// rule EL3
 BOOST_AUTO_TEST_CASE(earlier_term_than_the_latest_is_nobodys)
 {
     BOOST_TEST(judged("AAA", {2, 1}) == "-2");
@@ -80,7 +81,8 @@ BOOST_AUTO_TEST_CASE(earlier_term_than_the_latest_is_nobodys)
     BOOST_TEST(judged("BBA", {2, 1}) == "B");
 }
 
-/// Rule EL4: a majority had the later value, so its leader has retracted it.
+/// A majority had the later value, so its leader has retracted it.
+// rule EL4
 BOOST_AUTO_TEST_CASE(earlier_revision_than_a_proven_one_is_nobodys)
 {
     BOOST_TEST(judged("AAA", {1, 2}) == "-1");
@@ -102,7 +104,7 @@ BOOST_AUTO_TEST_CASE(witness_has_the_answer)
     BOOST_TEST(known("A-a").witness == 2U);
 }
 
-/// Rule EL5.
+// rules EL4 and EL5
 BOOST_AUTO_TEST_CASE(news_is_what_differs_and_goes_forward)
 {
     struct row {
@@ -128,7 +130,8 @@ BOOST_AUTO_TEST_CASE(leader_that_comes_back_is_news)
     BOOST_TEST((news(vacant, known("a--")) == leader_news::unsettled));
 }
 
-/// Rule EL4: a vacancy has an order, too.
+/// A vacancy has an order, too.
+// rule EL4
 BOOST_AUTO_TEST_CASE(what_came_before_a_vacancy_is_no_news)
 {
     auto const vacant = *judge(seen("---"), {1, 2});

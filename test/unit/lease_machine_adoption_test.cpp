@@ -20,6 +20,7 @@ constexpr lease_terms guarded{.ttl = 9s, .slack = 900ms, .guarded = true};
 
 BOOST_AUTO_TEST_SUITE(lease_adoption)
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adopted_lease_is_suspect_until_majority_confirms)
 {
     adopted a;
@@ -58,6 +59,7 @@ BOOST_AUTO_TEST_CASE(adopted_lease_is_lost_at_deadline_without_confirmation)
     BOOST_TEST(tolerated.l.due(9798ms) == 'L');
 }
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adopted_lease_counts_only_confirming_nodes_as_holders)
 {
     adopted a;
@@ -66,6 +68,7 @@ BOOST_AUTO_TEST_CASE(adopted_lease_counts_only_confirming_nodes_as_holders)
     BOOST_TEST(a.l.round(4s, "0m 2m") == ".E");
 }
 
+// rule H9
 BOOST_AUTO_TEST_CASE(adopted_lease_is_not_proven_by_repaired_keys)
 {
     adopted a(guarded);

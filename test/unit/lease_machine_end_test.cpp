@@ -9,6 +9,7 @@ using enum redlock::core::lease_phase;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
+// rule H7
 BOOST_AUTO_TEST_CASE(lease_is_lost_one_millisecond_before_its_deadline)
 {
     lease l{unrenewed};
@@ -31,6 +32,7 @@ BOOST_AUTO_TEST_CASE(lease_is_lost_one_millisecond_before_its_deadline)
     BOOST_TEST(asking.due(8907ms) == 'L');
 }
 
+// rule H6
 BOOST_AUTO_TEST_CASE(lease_is_lost_when_refusals_leave_no_majority)
 {
     struct row {
@@ -77,6 +79,7 @@ BOOST_AUTO_TEST_CASE(lease_is_lost_when_refusals_leave_no_majority)
     }
 }
 
+// rule H6
 BOOST_AUTO_TEST_CASE(refusals_after_round_timeout_do_not_count)
 {
     lease l;
@@ -108,6 +111,7 @@ BOOST_AUTO_TEST_CASE(lost_lease_knows_cause_of_loss)
     BOOST_TEST((cause(with(9s, true, true), "0f 1f", 8999ms) == loss::hold_ended)); // within the grace
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(tolerated_suspect_is_held_again_when_ownership_is_proven)
 {
     lease l{tolerant};
@@ -133,6 +137,7 @@ BOOST_AUTO_TEST_CASE(tolerated_suspect_is_held_again_when_ownership_is_proven)
     BOOST_TEST(l.machine.phase() == held);
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(tolerated_suspect_is_lost_when_grace_ends)
 {
     lease l{tolerant_unrenewed};
@@ -161,6 +166,7 @@ BOOST_AUTO_TEST_CASE(tolerated_suspect_is_lost_when_grace_ends)
     BOOST_TEST(capped_before.due(4999ms) == 'L');
 }
 
+// rule H7
 BOOST_AUTO_TEST_CASE(ended_lease_ignores_all_further_events)
 {
     struct row {

@@ -8,6 +8,7 @@ using enum redlock::core::lease_phase;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
+// rule H4
 BOOST_AUTO_TEST_CASE(extension_counts_from_its_own_sending)
 {
     lease l;
@@ -22,6 +23,7 @@ BOOST_AUTO_TEST_CASE(extension_counts_from_its_own_sending)
     BOOST_TEST(l.due(15007ms) == 'L');
 }
 
+// rule H4
 BOOST_AUTO_TEST_CASE(extension_counts_only_within_its_own_validity)
 {
     constexpr lease_terms patient{
@@ -83,6 +85,7 @@ BOOST_AUTO_TEST_CASE(answer_read_after_deadline_does_not_revive_lease)
     BOOST_TEST((slept.machine.answer(0, extension_answer::mine, woken) == lease_machine::outcome::lost));
 }
 
+// rule H5
 BOOST_AUTO_TEST_CASE(extension_counts_only_nodes_known_as_holders_before_it)
 {
     struct row {
@@ -116,6 +119,7 @@ BOOST_AUTO_TEST_CASE(extension_counts_only_nodes_known_as_holders_before_it)
     }
 }
 
+// rule H5
 BOOST_AUTO_TEST_CASE(late_vote_counts_from_next_extension_on)
 {
     lease found{nine_seconds, 3, "01"};
@@ -142,6 +146,7 @@ BOOST_AUTO_TEST_CASE(late_vote_counts_from_next_extension_on)
 
 // Others may have held the lock meanwhile, with node 0 and node 2, and have released it: then our vote of long ago was
 // executed on node 2. That the key is ours there does not tell whether it has been all the time.
+// rule H5
 BOOST_AUTO_TEST_CASE(late_vote_after_deadline_proves_nothing)
 {
     lease granted{tolerant, 3, "01"};
@@ -164,6 +169,7 @@ BOOST_AUTO_TEST_CASE(late_vote_after_deadline_proves_nothing)
     BOOST_TEST(in_time.round(9000ms, "2m 1m", 9100ms) == ".E");
 }
 
+// rule H4
 BOOST_AUTO_TEST_CASE(new_extension_starts_its_count_at_zero)
 {
     lease l;

@@ -5,6 +5,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
+// rule W4
 BOOST_AUTO_TEST_CASE(handed_over_lease_keeps_its_deadline)
 {
     lease l{nine_seconds};

@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(max_hold_ends_lease_whatever_nodes_answer)
     BOOST_TEST(l.due(19999ms) == 'L');
 }
 
+// rule H3
 BOOST_AUTO_TEST_CASE(max_hold_shorter_than_validity_prevents_renewal)
 {
     struct row {

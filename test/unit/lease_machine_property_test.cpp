@@ -195,6 +195,7 @@ void live_a_random_life(lease_terms const& terms, Pass pass)
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
+// rule H4
 RC_BOOST_PROP(deadline_moves_only_forward_and_only_when_confirmed, ())
 {
     auto const terms = any_terms(duration::max());
@@ -209,6 +210,7 @@ RC_BOOST_PROP(deadline_moves_only_forward_and_only_when_confirmed, ())
 
 // One clock stands still while the machine is suspended; then less than the whole of max_hold is left on the
 // other.
+// rule H7
 RC_BOOST_PROP(max_hold_is_never_exceeded, ())
 {
     auto const terms = any_terms(milliseconds{*rc::gen::inRange(10, 30000)});

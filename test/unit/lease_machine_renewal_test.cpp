@@ -8,6 +8,7 @@ using enum redlock::core::lease_phase;
 
 BOOST_AUTO_TEST_SUITE(lease_machine_rules)
 
+// rule H3
 BOOST_AUTO_TEST_CASE(lease_is_renewed_after_a_third_of_its_ttl)
 {
     struct row {
@@ -29,6 +30,7 @@ BOOST_AUTO_TEST_CASE(lease_is_renewed_after_a_third_of_its_ttl)
     BOOST_TEST(slept.due(instant{at(1s).boot, at(3s).raw}) == 'R');
 }
 
+// rule H3
 BOOST_AUTO_TEST_CASE(failed_renewal_is_retried_at_shrinking_intervals)
 {
     struct row {
@@ -54,6 +56,7 @@ BOOST_AUTO_TEST_CASE(failed_renewal_is_retried_at_shrinking_intervals)
     }
 }
 
+// rule H3
 BOOST_AUTO_TEST_CASE(failed_renewals_go_on_to_the_end_in_bounded_number)
 {
     lease l;
@@ -89,6 +92,7 @@ BOOST_AUTO_TEST_CASE(lease_with_renew_off_is_extended_only_by_hand)
     BOOST_TEST(l.due(13000ms) == '-');
 }
 
+// rule H8
 BOOST_AUTO_TEST_CASE(postponed_renewal_is_due_again_before_the_deadline)
 {
     lease l;

@@ -14,6 +14,7 @@ constexpr lease_terms fenced_tolerant{.ttl = 9s, .slack = 900ms, .tolerate_suspe
 
 BOOST_AUTO_TEST_SUITE(lease_repair)
 
+// rule F5
 BOOST_AUTO_TEST_CASE(repaired_node_counts_before_old_deadline)
 {
     lease l(fenced, 3, "12");
@@ -22,6 +23,7 @@ BOOST_AUTO_TEST_CASE(repaired_node_counts_before_old_deadline)
     BOOST_TEST(l.machine.votes() == 3U);
 }
 
+// rule F5
 BOOST_AUTO_TEST_CASE(repaired_node_does_not_count_after_old_deadline)
 {
     struct {
@@ -37,6 +39,7 @@ BOOST_AUTO_TEST_CASE(repaired_node_does_not_count_after_old_deadline)
     BOOST_TEST(begun_before.round(8900ms, "0r 1m", 8950ms) == ".F");
 }
 
+// rule F5
 BOOST_AUTO_TEST_CASE(plain_lease_does_not_count_repaired_nodes)
 {
     lease l;
@@ -44,6 +47,7 @@ BOOST_AUTO_TEST_CASE(plain_lease_does_not_count_repaired_nodes)
 }
 
 /// The fence says that nobody was granted since; a plain lease has only its memory for that.
+// rule F4
 BOOST_AUTO_TEST_CASE(fenced_lease_counts_nodes_not_known_as_holders)
 {
     lease with_fence(fenced, 3, "01");

@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(answer_is_waited_for_as_long_as_patience)
     BOOST_TEST((place.due() == t + 50ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(first_asks_when_key_is_gone)
 {
     auto const place = placed(0, 700ms);
@@ -39,18 +40,21 @@ BOOST_AUTO_TEST_CASE(first_asks_when_key_is_gone)
     BOOST_TEST((place.due() == t + 702ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(others_let_those_before_them_ask_first)
 {
     BOOST_TEST((placed(1, 700ms).due() == t + 704ms));
     BOOST_TEST((placed(9, 700ms).due() == t + 720ms));
 }
 
+// rule Q1
 BOOST_AUTO_TEST_CASE(place_is_refreshed_before_line_is_forgotten)
 {
     BOOST_TEST((placed(0, 24h).due() == t + 20s));
     BOOST_TEST((placed(std::uint64_t{1} << 42U, 1ms).due() == t + 20s));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_becomes_first_asks_when_heir_should_have_claimed)
 {
     auto place = placed(3, 10s);
@@ -59,6 +63,7 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_asks_when_heir_should_have_claimed)
     BOOST_TEST((place.due() == t + 1050ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_becomes_first_never_asks_later_than_before)
 {
     auto place = placed(0, 10ms);
@@ -66,6 +71,7 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_never_asks_later_than_before)
     BOOST_TEST((place.due() == t + 12ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_becomes_first_still_waits_for_answer)
 {
     line_place place(50ms);
@@ -75,6 +81,7 @@ BOOST_AUTO_TEST_CASE(who_becomes_first_still_waits_for_answer)
     BOOST_TEST((place.due() == t + 50ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(first_asks_when_key_changes)
 {
     auto first = placed(0, 10s);
@@ -82,6 +89,7 @@ BOOST_AUTO_TEST_CASE(first_asks_when_key_changes)
     BOOST_TEST((first.due() == t + 1s));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(others_give_those_before_them_time_when_key_changes)
 {
     auto third = placed(2, 10s);
@@ -91,6 +99,7 @@ BOOST_AUTO_TEST_CASE(others_give_those_before_them_time_when_key_changes)
     BOOST_TEST((third.due() == t + 1075ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(nobody_asks_later_because_key_changes)
 {
     auto third = placed(2, 10ms);
@@ -99,6 +108,7 @@ BOOST_AUTO_TEST_CASE(nobody_asks_later_because_key_changes)
 }
 
 /// Its owner may be gone, and the other nodes free.
+// rule Q13
 BOOST_AUTO_TEST_CASE(key_that_outlives_ours_is_doubted_after_lifetime_of_ours)
 {
     line_place place(50ms);
@@ -113,6 +123,7 @@ BOOST_AUTO_TEST_CASE(key_that_outlives_ours_is_doubted_after_lifetime_of_ours)
     BOOST_TEST(!place.doubtful(t + 11s));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_doubted_in_vain_doubts_again_as_late)
 {
     line_place place(50ms);
@@ -125,6 +136,7 @@ BOOST_AUTO_TEST_CASE(who_doubted_in_vain_doubts_again_as_late)
     BOOST_TEST((place.due() == t + 22s));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(only_first_in_line_doubts)
 {
     line_place place(50ms);
@@ -133,6 +145,7 @@ BOOST_AUTO_TEST_CASE(only_first_in_line_doubts)
     BOOST_TEST(!place.doubtful(t + 11s));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(key_that_goes_in_time_is_not_doubted)
 {
     line_place place(50ms);
@@ -163,6 +176,7 @@ BOOST_AUTO_TEST_CASE(answer_that_a_change_has_overtaken_is_asked_for_again)
 }
 
 /// What it was asked of is told by the next push: only who is first asks for that.
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_is_not_first_asks_no_sooner_for_a_change_that_overtakes_his_answer)
 {
     line_place place(50ms);
@@ -172,6 +186,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_first_asks_no_sooner_for_a_change_that_overtakes
     BOOST_TEST((place.due() == t + 76ms));
 }
 
+// rule Q13
 BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_place)
 {
     auto place = placed(5, 1s);
@@ -183,7 +198,7 @@ BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_place)
     BOOST_TEST((place.due() == t + 2506ms));
 }
 
-/// Rule Q19.
+// rule Q19
 BOOST_AUTO_TEST_CASE(lock_that_is_left_free_is_asked_for_later)
 {
     auto first = placed(0, 10s);
@@ -195,6 +210,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_is_asked_for_later)
     BOOST_TEST((first.due() == t + 4ms));
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_later)
 {
     line_place place(50ms);
@@ -205,7 +221,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_amid_question_is_asked_for_again_lat
     BOOST_TEST((place.due() == t + 4ms));
 }
 
-/// Rule Q13.
+// rule Q13
 BOOST_AUTO_TEST_CASE(who_becomes_first_doubts_as_who_was_first)
 {
     line_place place(50ms);
@@ -229,7 +245,7 @@ BOOST_AUTO_TEST_CASE(lock_left_free_is_doubted_anew)
     BOOST_TEST(place.doubtful(t0 + 15s));
 }
 
-/// Rule Q18.
+// rule Q18
 BOOST_AUTO_TEST_CASE(first_that_polls_asks_often)
 {
     line_place place(50ms, 5ms, t);
@@ -242,6 +258,7 @@ BOOST_AUTO_TEST_CASE(first_that_polls_asks_often)
 }
 
 /// Two of four have passed in 20 ms.
+// rule Q18
 BOOST_AUTO_TEST_CASE(others_that_poll_ask_after_half_of_the_expected_wait)
 {
     line_place place(50ms, 5ms, t);
@@ -256,6 +273,7 @@ BOOST_AUTO_TEST_CASE(others_that_poll_ask_after_half_of_the_expected_wait)
 }
 
 /// After a second without a question, scripts take it for dead.
+// rule Q18
 BOOST_AUTO_TEST_CASE(who_polls_asks_in_time)
 {
     for (std::uint64_t const before : {std::uint64_t{0}, std::uint64_t{9}, std::uint64_t{1} << 42U}) {
@@ -267,6 +285,7 @@ BOOST_AUTO_TEST_CASE(who_polls_asks_in_time)
     }
 }
 
+// rule Q18
 BOOST_AUTO_TEST_CASE(first_that_polls_doubts_too)
 {
     line_place place(50ms, 5ms, t);

@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(marker_replies)
 
+// rule F6
 BOOST_AUTO_TEST_CASE(marker_reply_of_script_is_parsed)
 {
     auto const found = read_marker("2000 run:data/0a1b2c3d/500/1500");
@@ -22,6 +23,7 @@ BOOST_AUTO_TEST_CASE(marker_reply_of_script_is_parsed)
     BOOST_TEST(lineage(read_marker("7 /ab/0/7")->text) == "ab"); // of a server that does not tell who it is
 }
 
+// rule F6
 BOOST_AUTO_TEST_CASE(malformed_marker_reply_is_no_marker)
 {
     for (std::string const said :

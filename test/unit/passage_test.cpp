@@ -17,6 +17,7 @@ constexpr duration turn = 2ms;
 
 BOOST_AUTO_TEST_SUITE(passages)
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(lock_passes_from_first_lease_on)
 {
     passage passing;
@@ -26,6 +27,7 @@ BOOST_AUTO_TEST_CASE(lock_passes_from_first_lease_on)
     BOOST_TEST((passing.lasted(t + 40ms) == 40ms));
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(heir_goes_on_counting)
 {
     passage passing;
@@ -34,6 +36,7 @@ BOOST_AUTO_TEST_CASE(heir_goes_on_counting)
     BOOST_TEST((passing.lasted(t + 50ms) == 250ms));
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(whoever_had_it_meanwhile_ends_passage)
 {
     passage passing;
@@ -44,6 +47,7 @@ BOOST_AUTO_TEST_CASE(whoever_had_it_meanwhile_ends_passage)
     BOOST_TEST((passing.lasted(t + 2s) == 1s));
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(turn_is_owed_when_it_costs_less_than_a_hundredth)
 {
     passage passing;
@@ -54,6 +58,7 @@ BOOST_AUTO_TEST_CASE(turn_is_owed_when_it_costs_less_than_a_hundredth)
     BOOST_TEST(passing.owes_turn(1s, turn, t + 1s));
 }
 
+// rule Q19
 BOOST_AUTO_TEST_CASE(lock_is_left_free_for_its_time_and_counts_anew)
 {
     passage passing;

@@ -16,6 +16,7 @@ struct choice_of_three : permit_choice {
 
 BOOST_FIXTURE_TEST_SUITE(permit_choices, choice_of_three)
 
+// rule Q14
 BOOST_AUTO_TEST_CASE(set_of_the_queue_node_counts)
 {
     vote(1);
@@ -31,6 +32,7 @@ BOOST_AUTO_TEST_CASE(set_of_the_queue_node_counts)
     BOOST_TEST((next(2) == step::count));
 }
 
+// rule P4
 BOOST_AUTO_TEST_CASE(node_that_gave_another_set_is_asked_for_exactly_this_one)
 {
     vote(1);
@@ -45,6 +47,7 @@ BOOST_AUTO_TEST_CASE(node_that_gave_another_set_is_asked_for_exactly_this_one)
     BOOST_TEST(given_by(0) == "4"); // what to free
 }
 
+// rule Q14
 BOOST_AUTO_TEST_CASE(another_set_after_the_question_does_not_count)
 {
     vote(1);

@@ -39,6 +39,7 @@ bool is_subscription(std::string_view wire)
 
 BOOST_AUTO_TEST_SUITE(pushes)
 
+// rule Q3
 BOOST_AUTO_TEST_CASE(message_is_read_with_channel_and_text)
 {
     parsed const from(">3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n");

@@ -17,6 +17,7 @@ std::string const nonce(32, 'a');
 
 BOOST_AUTO_TEST_SUITE(queue_positions)
 
+// rule Q1
 BOOST_AUTO_TEST_CASE(position_has_fixed_columns)
 {
     BOOST_TEST(position(nonce, waiter_kind::exclusive, 500ms, {}, "redlock-to:1") ==

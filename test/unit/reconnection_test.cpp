@@ -51,6 +51,7 @@ BOOST_AUTO_TEST_CASE(shortest_lease_sets_the_pace)
     BOOST_TEST((sooner({}, pace).silence == pace.silence));
 }
 
+// rule H10
 RC_BOOST_PROP(several_attempts_fit_into_what_is_left, ())
 {
     auto const left = any_time();
@@ -65,6 +66,7 @@ RC_BOOST_PROP(nodes_are_never_tried_more_often_than_the_bound, ())
     RC_ASSERT(pace.pause >= shortest_pause);
 }
 
+// rule H10
 BOOST_AUTO_TEST_CASE(slow_server_gets_time_to_be_connected)
 {
     least_attempt least;

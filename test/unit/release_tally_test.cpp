@@ -44,6 +44,7 @@ BOOST_AUTO_TEST_CASE(release_is_confirmed_by_majority_of_answers)
     }
 }
 
+// rule R2
 BOOST_AUTO_TEST_CASE(release_is_not_confirmed_by_half_of_the_nodes)
 {
     for (unsigned nodes : {2U, 4U, 6U}) {
@@ -73,6 +74,7 @@ BOOST_AUTO_TEST_CASE(release_counts_refusal_as_answer)
     BOOST_TEST((t.verdict(3) == result::confirmed));
 }
 
+// rule R2
 BOOST_AUTO_TEST_CASE(release_refused_by_majority_means_keys_were_gone)
 {
     BOOST_TEST((counted(1, 1, 1).verdict(3) == result::confirmed));

@@ -15,6 +15,7 @@ using redlock::core::rendezvous_node;
 BOOST_AUTO_TEST_SUITE(rendezvous)
 
 /// Clients list the nodes as they like.
+// rule W3
 BOOST_AUTO_TEST_CASE(rendezvous_node_is_the_same_in_every_node_order)
 {
     std::vector<std::string> nodes{"redis://a:6379", "redis://b:6379", "redis://c:6379"};
@@ -24,6 +25,7 @@ BOOST_AUTO_TEST_CASE(rendezvous_node_is_the_same_in_every_node_order)
 }
 
 /// Clients whose lists differ stand in one queue.
+// rule Q17
 BOOST_AUTO_TEST_CASE(clients_that_do_not_list_a_missing_node_find_the_same_node)
 {
     std::vector<std::string> const nodes{"redis://a:6379", "redis://b:6379", "redis://c:6379",

@@ -158,6 +158,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(replica_groups)
 
+// rule N8
 BOOST_AUTO_TEST_CASE(two_masters_never_give_one_vote_twice)
 {
     constexpr unsigned schedules = 4'000;

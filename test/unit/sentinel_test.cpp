@@ -66,6 +66,7 @@ BOOST_AUTO_TEST_CASE(sentinel_gets_its_own_credentials)
     BOOST_TEST(commands(named.take_output()).front() == "AUTH me secret");
 }
 
+// rule N8
 BOOST_AUTO_TEST_CASE(sentinel_that_cannot_tell_the_master_is_refused_with_reason)
 {
     BOOST_TEST(refused("*-1\r\n") == "it knows no group 'main'");

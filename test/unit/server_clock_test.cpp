@@ -51,6 +51,7 @@ BOOST_AUTO_TEST_CASE(server_clock_in_step_with_client_shows_no_step)
     tells({{0s, 1ms, 0s, 0s}, {2s, 2001ms, 2s, 0s}, {4s, 4001ms, 4s, 0s}, {1h, 1h + 1ms, 1h, 0s}});
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(server_clock_set_forward_is_noticed)
 {
     // Two seconds passed, of which the hundredth part may be drift: 20 ms; and one more for a clock that is read early.
@@ -63,6 +64,7 @@ BOOST_AUTO_TEST_CASE(server_clock_step_is_counted_once)
     tells({{0s, 0s, 0s, 0s}, {1s, 1s, 6s, 4989ms}, {2s, 2s, 7s, 4989ms}, {3s, 3s, 8s, 4989ms}});
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(server_clock_may_have_been_read_anywhere_in_round_trip)
 {
     // Read at once and at the last moment: five seconds passed on both, although the questions lie two seconds apart.
@@ -91,6 +93,7 @@ BOOST_AUTO_TEST_CASE(server_clock_may_be_read_a_millisecond_early)
     tells({{0s, 0s, 0s, 0s}, {0s, 0s, 1ms, 0s}, {0s, 0s, 1200us, 200us}});
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(server_clock_that_ran_during_suspension_shows_no_step)
 {
     server_clock clock;
@@ -105,6 +108,7 @@ BOOST_AUTO_TEST_CASE(server_clock_set_back_is_measured_anew)
     tells({{0s, 0s, 0s, 0s}, {1s, 1s, -19s, 0s}, {2s, 2s, 2s, 19989ms}});
 }
 
+// rule N7
 BOOST_AUTO_TEST_CASE(server_clock_steps_add_up_while_one_key_lives)
 {
     tells({{0s, 0s, 0s, 0s},

@@ -102,6 +102,7 @@ bool counts_by_definition(unsigned nodes, std::vector<ballot> const& ballots)
 
 BOOST_AUTO_TEST_SUITE(tally_counts)
 
+// rule A5
 BOOST_AUTO_TEST_CASE(tally_is_decided_at_first_irrevocable_vote)
 {
     struct row {
@@ -143,6 +144,7 @@ BOOST_AUTO_TEST_CASE(tally_is_decided_at_first_irrevocable_vote)
     }
 }
 
+// rule A5
 BOOST_AUTO_TEST_CASE(tally_ignores_second_votes_and_votes_after_verdict)
 {
     struct row {
@@ -179,6 +181,7 @@ BOOST_AUTO_TEST_CASE(tally_ignores_second_votes_and_votes_after_verdict)
     }
 }
 
+// rule A4
 BOOST_AUTO_TEST_CASE(tally_tells_contention_from_missing_nodes)
 {
     struct row {
@@ -232,6 +235,7 @@ BOOST_AUTO_TEST_CASE(tally_remembers_which_nodes_granted)
         BOOST_TEST(votes.has_answered(node), "node " << node);
 }
 
+// rule A5
 BOOST_AUTO_TEST_CASE(tally_is_right_for_every_order_of_up_to_five_votes)
 {
     unsigned checked = 0;
@@ -264,6 +268,7 @@ RC_BOOST_PROP(tally_is_right_for_any_votes_of_any_number_of_nodes, ())
     RC_ASSERT(counts_by_definition(nodes, ballots));
 }
 
+// rule N1
 BOOST_AUTO_TEST_CASE(majority_is_more_than_half_of_the_nodes)
 {
     unsigned const expected[] = {1, 2, 2, 3, 3, 4, 4, 5, 5}; // of 1 to 9
@@ -275,7 +280,8 @@ BOOST_AUTO_TEST_CASE(majority_is_more_than_half_of_the_nodes)
     }
 }
 
-/// Rule N9: whatever a majority of one list has granted, no majority of the other grants.
+/// Whatever a majority of one list has granted, no majority of the other grants.
+// rule N9
 BOOST_AUTO_TEST_CASE(majorities_of_two_lists_meet_if_each_pair_does)
 {
     for (unsigned one = 1; one <= 5; ++one)

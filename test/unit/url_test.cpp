@@ -268,6 +268,7 @@ BOOST_AUTO_TEST_CASE(error_of_invalid_url_shows_no_secret)
     BOOST_TEST(bad("redis://:12345678").find("12345678") == std::string::npos); // not a port
 }
 
+// rule N1
 BOOST_AUTO_TEST_CASE(two_spellings_of_one_url_name_the_same_server)
 {
     BOOST_TEST(same("redis://h", "redis://H:6379"));

@@ -31,6 +31,7 @@ duration any_span()
 
 BOOST_AUTO_TEST_SUITE(validity_of_a_lease)
 
+// rule H2
 BOOST_AUTO_TEST_CASE(elapsed_time_is_that_of_clock_that_ran_further)
 {
     struct row {
@@ -51,6 +52,7 @@ BOOST_AUTO_TEST_CASE(elapsed_time_is_that_of_clock_that_ran_further)
     }
 }
 
+// rule H2
 BOOST_AUTO_TEST_CASE(deadline_is_reached_when_either_clock_reaches_it)
 {
     instant const deadline = clocks(100s, 50s);
@@ -62,6 +64,7 @@ BOOST_AUTO_TEST_CASE(deadline_is_reached_when_either_clock_reaches_it)
     BOOST_TEST(us(remaining(deadline, clocks(130s, 49s))) == us(-30s));
 }
 
+// rule V2
 BOOST_AUTO_TEST_CASE(validity_is_ttl_less_one_percent_and_two_milliseconds)
 {
     struct row {
@@ -76,6 +79,7 @@ BOOST_AUTO_TEST_CASE(validity_is_ttl_less_one_percent_and_two_milliseconds)
         BOOST_TEST(us(validity(r.ttl)) == us(r.validity), us(r.ttl) << " us");
 }
 
+// rule V1
 BOOST_AUTO_TEST_CASE(deadline_counts_from_sending_of_the_votes)
 {
     instant const d = deadline(clocks(1000s, 400s), 10s);
@@ -85,6 +89,7 @@ BOOST_AUTO_TEST_CASE(deadline_counts_from_sending_of_the_votes)
     BOOST_TEST((clocks(3s, 1s) - 500ms == clocks(2500ms, 500ms)));
 }
 
+// rules V3 and V4
 BOOST_AUTO_TEST_CASE(slack_and_node_timeout_default_to_fractions_of_ttl)
 {
     struct row {

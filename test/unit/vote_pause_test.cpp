@@ -25,6 +25,7 @@ vote_pause begun(unsigned refusals, random_fraction chance)
 
 BOOST_AUTO_TEST_SUITE(vote_pauses)
 
+// rule W2
 BOOST_AUTO_TEST_CASE(bound_of_pause_doubles_with_each_refusal)
 {
     BOOST_TEST((begun(1, half).at() == t + 5ms));
@@ -33,6 +34,7 @@ BOOST_AUTO_TEST_CASE(bound_of_pause_doubles_with_each_refusal)
     BOOST_TEST((begun(30, 0).at() == t));
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(change_of_the_key_ends_pause_within_a_round_trip)
 {
     auto pause = begun(30, half);
@@ -42,6 +44,7 @@ BOOST_AUTO_TEST_CASE(change_of_the_key_ends_pause_within_a_round_trip)
     BOOST_TEST((pause.at() == t + 12ms));
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(pause_ends_when_key_has_expired)
 {
     auto pause = begun(30, half);
@@ -51,6 +54,7 @@ BOOST_AUTO_TEST_CASE(pause_ends_when_key_has_expired)
     BOOST_TEST((pause.at() == t + 44ms));
 }
 
+// rule W2
 BOOST_AUTO_TEST_CASE(key_that_lives_on_does_not_lengthen_pause)
 {
     auto pause = begun(1, half);
@@ -58,6 +62,7 @@ BOOST_AUTO_TEST_CASE(key_that_lives_on_does_not_lengthen_pause)
     BOOST_TEST((pause.at() == t + 5ms));
 }
 
+// rule W5
 BOOST_AUTO_TEST_CASE(time_for_others_has_its_length)
 {
     vote_pause pause;

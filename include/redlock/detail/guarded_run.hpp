@@ -146,6 +146,7 @@ boost::asio::awaitable<lease> acquire_to_run(Lock& lock, Duration limit)
     });
 }
 
+// rule H7
 template <class Lock, class Body>
 boost::asio::awaitable<body_result<Body>> run_guarded(Lock lock, Body body, std::shared_ptr<guarded_run> run)
 {

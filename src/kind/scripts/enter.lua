@@ -3,6 +3,7 @@
 -- waiter without its date; milliseconds of the queue; how many positions it may have; "front" for a waiter whose claim was
 -- refused.
 -- Returns 1, or for permits "GIVEN <permits>": ours to claim. "LINE <milliseconds left> <positions before> <owner>". "FULL".
+-- rules Q2, Q4, Q9 and K9
 local position = ARGV[1]
 local nonce, polls = position:sub(1, 32), #position == 48
 local function line(left, before, who)
@@ -57,6 +58,7 @@ local function replace(old, new)
     return new
 end
 -- Each ask renews the date in a polling position.
+-- rule Q18
 local function renewed_position()
     local date = string.format('%013.0f', now)
     for _, other in ipairs(redis.call('zrange', KEYS[2], 0, -1)) do

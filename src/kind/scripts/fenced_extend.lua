@@ -3,6 +3,7 @@
 -- and EL2). KEYS: the lock, its fence, the node's marker; of an election, what says who leads. ARGV: milliseconds of the
 -- lock, milliseconds of the fence, nonce, token; of an election, what is proclaimed; the marker as it was on connecting
 -- (empty: not looked at). 1: renewed, 2: set again, 0: not ours, "STRANGER": another node than expected.
+-- rules K10, F4, F5 and EL2
 local seen = redis.call('mget', unpack(KEYS))
 local marker = ARGV[#ARGV]
 if marker ~= '' and seen[3] ~= marker then

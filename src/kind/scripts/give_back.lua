@@ -5,6 +5,7 @@
 -- microseconds the lock has passed from one client to the next; permits (empty: all of the nonce); of an election the start
 -- of our announcement.
 -- Returns 0: not ours, 1: free, also if we may not call waiters, 2: handed on.
+-- rules Q4, Q11, K5, S9 and P5
 local nonce, position, word, passed_for = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local ours, handed_on = false, false
 -- The fast path decides nearly all releases of exclusive owners: nobody waits, or the first position is exclusive.

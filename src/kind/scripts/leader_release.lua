@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Deletes the lock of an election only while it is ours, and what says that we lead (docs/protocol.md, rule EL2): an heir
+-- Deletes the lock of an election only while it is ours, and what says that we lead: an heir
 -- may have the lock already. KEYS: the lock, what says who leads. ARGV: nonce, how that begins if it is ours. 1: deleted,
 -- 0: not ours.
 -- A key of another type is none of ours.
+-- rule EL2
 local said = redis.pcall('get', KEYS[2])
 if type(said) == 'string' and said:sub(1, #ARGV[2]) == ARGV[2] then
     redis.call('del', KEYS[2])

@@ -6,6 +6,7 @@
 -- another client was granted it, the fence must be the token (rule H9). 2: one of them was set again. "STRANGER": another
 -- node than expected. An error: a fence is no number of ours.
 -- with see_fences.lua
+-- rule M3
 local count = tonumber(ARGV[1])
 local fenced = KEYS[count + 1] ~= nil
 local token = tonumber(ARGV[6])

@@ -3,6 +3,7 @@
 -- after us (docs/protocol.md, rules F2 and M4). KEYS and ARGV as for the vote with fences. 1: done, 0: refused,
 -- "STRANGER": another node than expected. An error: a fence is no number of ours.
 -- with see_fences.lua
+-- rule M4
 local count = tonumber(ARGV[1])
 local refused, _, highest = see_fences(count + 1, ARGV[7])
 if refused then

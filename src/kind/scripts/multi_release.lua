@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Gives several locks back, those of them that are ours, and serves the queue of each (docs/protocol.md, rule M3). KEYS: the
+-- Gives several locks back, those of them that are ours, and serves the queue of each. KEYS: the
 -- locks, and the queue of each, unless that is refused. ARGV: nonce; how many locks; "take" or "free", and microseconds, as
 -- for give_back.lua.
 -- Returns 1: done, 2: done, and one of them was handed on, 0: not all of them were ours. A lock whose queue may not be served
 -- is free.
+-- rule M3
 local count = tonumber(ARGV[2])
 local owners = redis.call('mget', unpack(KEYS, 1, count))
 local have_queues = #KEYS > count and redis.call('exists', unpack(KEYS, count + 1)) > 0

@@ -6,6 +6,7 @@
 -- Returns 1, or the number of the fences: granted. "HELD <milliseconds left> <highest fence> <which> <owner>": one of them,
 -- counted from zero, is in the way. "STRANGER": another node than expected. An error: a fence is no number of ours.
 -- with see_fences.lua
+-- rules Q21 and M2
 local count = tonumber(ARGV[1])
 local locks = {unpack(KEYS, 1, count)}
 local fence = 0
@@ -30,6 +31,7 @@ if claims then
         given[previous] = true
     end
 end
+-- rule M8
 local function is_given(owner)
     return given[owner]
 end

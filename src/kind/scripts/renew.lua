@@ -6,6 +6,7 @@
 -- fence of permits or a writer says that others came after us; of readers it may come from another reader.
 -- Returns 1: renewed. 2: renewed, and a fence was gone. 0: not ours. "STRANGER": another node than expected. An error: the
 -- fence is no number of ours. A full server renews, too, because the first write needs no memory, unless a fence is behind.
+-- rules Q20, S6, S12, S16 and P5
 local wants, nonce, milliseconds = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- with holding.lua
 -- with taking.lua

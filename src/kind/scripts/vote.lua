@@ -8,6 +8,7 @@
 -- Returns 1, or the number of the fence: granted. "GIVEN <number> <permits>": granted. "QUEUED": positions are before it.
 -- "HELD <milliseconds left> <fence> <owner>": refused. "STRANGER": another node than expected. An error: the fence is no
 -- number of ours.
+-- rules Q6, Q10, S4, S16, P3, F1 and F3
 
 -- The fast path decides nearly all exclusive votes and claims: the lock is free or a string, and the fence a number or absent.
 local last = #ARGV
@@ -123,6 +124,7 @@ if wants == 'p' then
         -- with permits_of.lua
         -- Returns the permits if each of them is free, ours or the previous owner's; otherwise nothing. Returns also the
         -- permits to free: those that this attempt was given before, and is not given now.
+        -- rule Q14
         local function exactly(permits, before)
             if kind ~= 'hash' then
                 return permits, {}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// rule H2
 #include "net/leaf/platform.hpp"
 
 #ifdef _WIN32

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Asks for this node's marker, or leaves it (docs/protocol.md, rule F6): "<life>/<lineage>/<since>/<placed>". Life: process
+-- Asks for this node's marker, or leaves it: "<life>/<lineage>/<since>/<placed>". Life: process
 -- and data set. Lineage: drawn when the marker was placed where none stood. Since and placed: milliseconds on the node's
 -- clock before which keys may be lost, the second for those who do not answer for the node themselves.
 -- KEYS: the marker. ARGV: this life, or nothing where it is not told; a lineage to use; for how many milliseconds this
 -- client has been certain of the node's memory, or nothing where its user answers for it; "1": so too where no marker
 -- stands; the marker that this client has seen here, and when.
 -- "<milliseconds now> <marker>"
+-- rule F6
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local marker = redis.call('get', KEYS[1])

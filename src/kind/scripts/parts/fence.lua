@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- Counts grants in the lock's fence, KEYS[3], if the node's marker, KEYS[4], is the expected one (docs/protocol.md, rules F1 to
 -- F6). The fence of permits is a hash with a number for each of them.
+-- rule P5
 local function is_fence(number)
     return number and number >= 0 and number < 8796093022208 -- 2^43: larger tokens would not be exact (rule F1)
 end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- All readers must be the previous owner, and not only one of them.
+-- rule Q6
 local function are_readers_given()
     redis.call('zremrangebyscore', KEYS[1], '-inf', now)
     for _, reader in ipairs(redis.call('zrange', KEYS[1], 0, 2)) do

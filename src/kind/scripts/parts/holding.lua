@@ -3,6 +3,7 @@
 -- with its owner's nonce and its end. The key expires with the last of them. Ends are milliseconds of the node's clock.
 -- A server runs a script from its first line on at each call. So functions that few calls need are made within a branch or
 -- a function that few calls reach.
+-- rule S1
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local kind = redis.call('type', KEYS[1]).ok -- or "foreign": data of another program

@@ -13,6 +13,7 @@ local function learn_next(field)
     return next_end
 end
 -- Removes permits that have ended. \return whether there were any
+-- rule P1
 local function purge()
     if not next_end and not learn_next(redis.call('hget', KEYS[1], 'next')) or next_end > now then
         return false

@@ -39,6 +39,7 @@ local function pick_free(count, limit, start)
     return chosen
 end
 -- Returns free permits; nil if there are too few. Every permit that is taken counts, also one above the limit.
+-- rules P3, P8 and P9
 local function choose(count, limit, start)
     if kind == 'none' then
         return pick(count, limit, start, limit, {})
@@ -92,6 +93,7 @@ end
 local function expiry_with(ends)
     return kind == 'hash' and math.max(now + redis.call('pttl', KEYS[1]), ends) or ends
 end
+-- rule P1
 local function take_permits(nonce, milliseconds, numbers)
     local ends = now + milliseconds
     local write = permits_write(nonce, ends, numbers)

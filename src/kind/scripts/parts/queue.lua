@@ -3,6 +3,7 @@
 -- p permits), milliseconds that the lock is kept for it (7), permits that it wants (4), permits that there are (4), and the
 -- channel on which its waiter is called. A polling waiter has no channel, and asks again by itself: "@" and when it asked
 -- last (13), or "!" instead of "@" once it has asked as the first.
+-- rules Q1, Q2, Q3 and Q4
 local passed, previous = '0', nil -- are told in calls: time, previous owner (nil: none)
 local start = 0 -- the first permit to look at
 local me -- our own position: we need not be called
@@ -30,6 +31,7 @@ local function is_dead(position)
     return moment and math.abs(now - moment) > 1000
 end
 -- The lock is kept for a polling waiter only once that has asked as the first.
+-- rule Q18
 local function can_be_called(position)
     return not asked(position) or position:sub(49, 49) == '!' or position == me
 end
@@ -104,6 +106,7 @@ end
 local function serve_readers()
     return (kind == 'zset' or is_free()) and not call_readers()
 end
+-- rule Q7
 local function serve_permits(positions)
     if kind ~= 'none' and kind ~= 'hash' then
         return false

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- Sets the expiry of a key that was just written. If the right to do so is missing, another command undoes that write: no
 -- key is left that never expires.
+-- rules S1 and S12
 local function expire(key, moment, ...)
     local said = redis.pcall('pexpireat', key, moment)
     if said ~= 1 then
