@@ -2,7 +2,7 @@
 """What mkdocs does not do by itself for mkdocs.yml.
 
 Pages are in docs/ and link to files of the project, so that a code host shows them, too. In the site some files of the
-project are pages besides: those of PAGES, and every example. Links to these files are changed to links to their pages. A
+project are pages besides: those of PAGES, and every example. scripts/rules has written rules.md before. Links to these files are changed to links to their pages. A
 link [name](.../include/redlock/x.hpp) leads to the name's page of the reference, which scripts/site/reference.py has made
 before. A link to any other file outside docs/ is an error. README.md as a target means the first page.
 
@@ -64,6 +64,7 @@ def on_files(files, config):
         places[name] = name + ".md"
         write_example(name, example.read_text())
         add(places[name], GENERATED)
+    add("rules.md", GENERATED)
     for file in sorted((GENERATED / "reference").glob("*.md")):
         name = file.relative_to(GENERATED).as_posix()
         places[name] = name

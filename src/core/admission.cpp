@@ -31,7 +31,6 @@ bool is_promoted(node_facts const& facts)
     return facts.promoted || facts.group;
 }
 
-// rule N8
 node_history identity(node_facts const& facts, event what, std::optional<instant> certain_since = {})
 {
     node_history known{.met = true,

@@ -72,7 +72,6 @@ public:
     }
     /// The one before us was handed the lock, or has left.
     /// \param left until the key goes
-    // rule Q13
     void became_first(instant now, duration left)
     {
         before_ = 0;

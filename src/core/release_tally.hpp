@@ -7,7 +7,7 @@
 
 namespace redlock::core {
 
-/// What nodes answer to a release (docs/protocol.md, rules R1 to R3). The number of nodes is an argument: a server holds a
+/// What nodes answer to a release (docs/protocol.md, rules R1 and R2). The number of nodes is an argument: a server holds a
 /// hundred thousand of these.
 class release_tally {
 public:

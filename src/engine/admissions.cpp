@@ -20,7 +20,6 @@ constexpr core::duration replica_resolution = std::chrono::seconds{2};
 /// By a server's own defaults.
 constexpr std::chrono::seconds unknown_silence{10};
 
-// rule N8
 core::replica_group to_group(redis::server_facts const& told, core::admission_terms const& terms)
 {
     redis::server_info const info = told.info.value_or(redis::server_info{});
@@ -135,7 +134,6 @@ void admissions::inherit(std::size_t node, admissions const& former, std::size_t
 }
 
 /// A Sentinel that begins anew knows of fewer servers than there are, and a former master may have waited for longer.
-// rule N8
 void admissions::remember(record& its, core::replica_group& group)
 {
     its.members = group.members = std::max(its.members, group.members);

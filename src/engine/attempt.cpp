@@ -191,7 +191,7 @@ core::node_set attempt::reached() const
     return found;
 }
 
-// rules A6, Q5, Q21 and P8
+// rules A6 and Q5
 core::node_set attempt::take_back()
 {
     close();

@@ -31,7 +31,7 @@ void attempt_loop::start(key_state& wanted, candidate& whom, core::start_mode ho
 
 /// Others are let go first. Where nobody wants to, the line says so at once, but for a turn that is offered to
 /// those who do not stand there, by whoever has the time.
-// rules W5, Q15 and Q19
+// rules W5 and Q15
 void attempt_loop::begin(core::start_mode how)
 {
     core::instant const now = runtime_.loop().now();

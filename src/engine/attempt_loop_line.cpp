@@ -29,7 +29,7 @@ bool attempt_loop::stand_in_line(core::instant then, bool in_front)
 }
 
 /// Of several names, in the line of the one that is in the way.
-// rules Q21 and M7
+// rule M7
 bool attempt_loop::take_place(core::instant then, bool in_front)
 {
     if (!type().several)

@@ -51,7 +51,6 @@ void attempt::await_queue_node()
 }
 
 /// Of several names: is another one in the way than the one that was handed over?
-// rule Q21
 bool attempt::is_refused_elsewhere() const
 {
     return type().several && std::ranges::any_of(rows_, [&](node_report const& row) {

@@ -45,7 +45,6 @@ std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
     return std::make_shared<lock_state>(plan, keys_.at_all({several.begin(), several.end()}));
 }
 
-// rule N9
 std::shared_ptr<engine> engine::successor() const
 {
     if (!retired_.load(std::memory_order_acquire))

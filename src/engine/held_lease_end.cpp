@@ -135,7 +135,6 @@ bool held_lease::may_go_on_as(lock_state const& heir) const
     return token_left && remaining() >= heir.plan->options.ttl / 2;
 }
 
-// rule W4
 boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,
                                                      core::duration waited, unsigned attempts)
 {
@@ -151,7 +150,6 @@ void held_lease::leave_key()
     lock().wanted->lease_ended(*this);
 }
 
-// rule Q5
 void held_lease::give_up(errc reason, event how)
 {
     machine_.release();
@@ -242,7 +240,6 @@ bool held_lease::release_in_line()
 }
 
 /// Once the line has answered, or has had its time.
-// rule Q11
 void held_lease::release_the_rest()
 {
     unsigned const line = std::exchange(line_, no_line);

@@ -160,7 +160,7 @@ void held_lease::on_answer(node_answer const& got)
 
 /// A node that lets nobody stand in line is told as the others are. Of several names all nodes are asked to serve their
 /// queues; the first one tells whether what they held may be claimed.
-// rules Q11 and M3
+// rule M3
 void held_lease::on_given_back(node_answer const& got)
 {
     bool const decides = !type().several || got.node == line_;

@@ -36,7 +36,6 @@ void held_lease::watch_on(unsigned node)
 }
 
 /// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
-// rule W6
 void held_lease::on_usable(unsigned node)
 {
     reached_.insert(node); // what waited for the connection is sent

@@ -150,7 +150,6 @@ bool set_turn::asks() const
     return first_ == places_.size();
 }
 
-// rule Q21
 bool set_turn::is_tired(core::instant now) const
 {
     return whom_.waits() && refusals_ != 0 &&

@@ -119,7 +119,6 @@ void node_group::on_subscription_refused(unsigned node, std::string_view command
     listener_.on_nodes_changed();
 }
 
-// rule N9
 void node_group::inherit(node_group const& former)
 {
     auto const& peers = environment_.settings().peers;

@@ -42,7 +42,7 @@ bool place_in_line::enter(std::shared_ptr<lock_state> const& lock, core::instant
 }
 
 /// What leaving needs is had before: a place that nobody can leave would cost who gives the lock to it its time.
-// rules Q16, Q18 and K6
+// rules Q16 and K6
 bool place_in_line::enter_somewhere()
 {
     auto const node = runtime_.lines.node_of(*lock_, silent_);
@@ -84,7 +84,7 @@ void place_in_line::ask()
     send(node_, kind::request::enter);
 }
 
-// rules Q5 and Q12
+// rule Q12
 void place_in_line::leave()
 {
     if (!std::exchange(standing_, false))
@@ -99,7 +99,6 @@ void place_in_line::leave()
                          core::node_set(node_));
 }
 
-// rule Q6
 inheritance const& place_in_line::inherit()
 {
     standing_ = false;
@@ -108,7 +107,6 @@ inheritance const& place_in_line::inherit()
     return inherited_;
 }
 
-// rule Q13
 void place_in_line::on_time()
 {
     core::instant const now = runtime_.loop().now();
@@ -127,7 +125,6 @@ void place_in_line::on_time()
         listener_.on_doubt(node_);
 }
 
-// rule Q17
 void place_in_line::nodes_changed()
 {
     if (!standing_ || called_)
@@ -204,7 +201,6 @@ void place_in_line::on_call(kind::call const& said)
 
 /// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
 /// position may stand whose nonce claims or holds the lock.
-// rule Q3
 void place_in_line::forget_call()
 {
     inherited_.giver = inherited_.heir;
@@ -252,7 +248,7 @@ void place_in_line::hear_of_changes()
     listener_.on_moved();
 }
 
-// rules Q15 and Q23
+// rule Q23
 void place_in_line::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {

@@ -181,7 +181,6 @@ void node::fail_all(failure const& why)
 
 /// What was sent may have been executed, but what the answers say does not count; they are read in their order. Whether the
 /// server tells something unasked is as true as before, and the answer to a subscription is to be known as such.
-// rule N7
 void node::discount_awaited()
 {
     std::size_t const count = awaited_.size(); // sinks may send again

@@ -33,7 +33,6 @@ void node::track()
     expect(tracking_sink_, 0);
 }
 
-// rule Q3
 void node::subscribe(std::string_view channel)
 {
     try {

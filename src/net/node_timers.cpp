@@ -159,7 +159,6 @@ void node::on_info(redis::resp_node const& reply)
 }
 
 /// Any answer shows that the connection is alive, also one that forbids the question.
-// rule N7
 void node::on_time(std::span<redis::resp_node const> reply)
 {
     checking_ = false;

@@ -79,6 +79,7 @@ BOOST_AUTO_TEST_CASE(lease_ends_when_machine_was_suspended_past_deadline)
 }
 
 /// The turn began before that.
+// rule H1
 BOOST_AUTO_TEST_CASE(lease_ends_inside_handler_that_runs_past_deadline)
 {
     acquire();

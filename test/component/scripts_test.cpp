@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(extension_tells_of_fence_that_was_gone)
     BOOST_TEST(extend() == "1");
 }
 
-/// S4: a set whose key ends with the last of its members.
+/// A set whose key ends with the last of its members.
+// rule S4
 BOOST_FIXTURE_TEST_CASE(question_whose_key_it_is_tells_readers_from_other_data, lock_of_readers)
 {
     std::string const other = "WRONGTYPE this is no lock: lock";

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(downgraded_lease_is_renewed_and_given_back)
     check_that_no_key_is_left();
 }
 
-/// S12: from a majority's answers on, and not from the call.
+/// From a majority's answers on, and not from the call.
 // rule S12
 BOOST_AUTO_TEST_CASE(downgrade_that_nobody_confirms_keeps_the_deadline)
 {
@@ -106,8 +106,7 @@ BOOST_AUTO_TEST_CASE(node_that_missed_the_downgrade_follows_with_a_renewal)
     BOOST_TEST(one.holds());
 }
 
-/// S18.
-// rule S12
+// rules S12 and S18
 BOOST_AUTO_TEST_CASE(downgrade_lets_readers_of_its_client_in)
 {
     contender& one = add_writer();
@@ -144,7 +143,6 @@ BOOST_AUTO_TEST_CASE(only_a_writer_is_downgraded)
     BOOST_CHECK_THROW(lease().downgrade(), lock_error);
 }
 
-/// S12.
 // rule S12
 BOOST_AUTO_TEST_CASE(lease_that_was_downgraded_is_not_left_behind)
 {

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(writer_follows_last_reader_at_once)
     BOOST_TEST((until_granted(writer) <= hand_over));
 }
 
-/// S17: a server does not tell a client of what that client has changed itself.
+/// A server does not tell a client of what that client has changed itself.
 BOOST_AUTO_TEST_CASE(writer_follows_reader_of_its_client_that_leaves_while_it_votes)
 {
     contender& one = add();
@@ -306,7 +306,6 @@ BOOST_AUTO_TEST_CASE(reader_that_wins_a_vote_ends_the_passage)
     BOOST_TEST(!left_free);
 }
 
-/// S18.
 // rule S18
 BOOST_AUTO_TEST_CASE(readers_of_one_client_share_a_key)
 {
@@ -445,7 +444,8 @@ BOOST_AUTO_TEST_CASE(reader_without_time_left_passes_the_lead)
     BOOST_TEST((held[0].remaining() > 1500ms));
 }
 
-/// H8: one hangs, and renews for nobody.
+/// One hangs, and renews for nobody.
+// rule H8
 BOOST_AUTO_TEST_CASE(reader_that_gets_on_renews_for_those_who_hang)
 {
     options.ttl = 3s;
@@ -520,8 +520,8 @@ BOOST_AUTO_TEST_CASE(readers_ask_again_after_the_period)
     BOOST_TEST(all_valid(held));
 }
 
-/// W1: none overtakes a writer of its own client.
-// rule S18
+/// None overtakes a writer of its own client.
+// rules W1 and S18
 BOOST_AUTO_TEST_CASE(operations_of_one_client_are_served_in_order)
 {
     contender& one = add();

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# What the Markdown files cite exists, and what the code cites of them does, too:
-#   `path/to/file` and `path/to/file:word` name a file of this tree, and a word in it;
-#   "rule H5" in the code names a heading of docs/protocol.md.
+# What the Markdown files cite exists: `path/to/file` and `path/to/file:word` name a file of this tree, and a word in it.
+# scripts/rules --check looks for the rules that code and pages cite.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mapfile -t documents < <(find . -maxdepth 1 -name '*.md' -printf '%f\n' && find docs -name '*.md')
@@ -25,10 +24,6 @@ while IFS=: read -r document line target; do
     target=$(dirname "$document")/${target%%[)#]*}
     [ -e "$target" ] || complain "$document:$line: $target does not exist"
 done < <(grep -noE '\]\([A-Za-z0-9_./-]+[)#]' "${documents[@]}")
-
-while IFS=: read -r file line rule; do
-    grep -q "^### ${rule#rule }\." docs/protocol.md || complain "$file:$line: $rule does not stand in docs/protocol.md"
-done < <(grep -rnoE 'rule [A-Z]+[0-9]+' src include)
 
 echo "$(wc -l <<<"$cited") citations checked"
 exit $failed

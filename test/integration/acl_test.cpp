@@ -313,6 +313,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_several_names, lock,
 }
 
 using locks_with_permits = std::tuple<redlock::semaphore, redlock::fenced_semaphore>;
+// rule P10
 BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_permits, lock, locks_with_permits)
 {
     guarded_server const guarded(

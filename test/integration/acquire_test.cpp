@@ -30,7 +30,7 @@ void check_row(node_outcome const& row, std::string const& url, node_result resu
 
 BOOST_AUTO_TEST_SUITE(acquire)
 
-// rules A2 and R1
+// rules A1, A2 and R1
 BOOST_DATA_TEST_CASE(acquire_sets_key_on_every_node_and_release_deletes_it, sizes, count)
 {
     cluster nodes(count);

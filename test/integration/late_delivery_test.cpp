@@ -85,6 +85,7 @@ struct fenced_cluster_fixture : warm_cluster_fixture {
 
 BOOST_AUTO_TEST_SUITE(late_delivery)
 
+// rule K3
 BOOST_FIXTURE_TEST_CASE(late_vote_of_closed_connection_is_a_key_that_expires, old_connection_fixture)
 {
     behind.hold(direction::to_server);

@@ -61,6 +61,7 @@ void hold_and_write_late(std::vector<std::string> const& urls, std::uint16_t res
 
 BOOST_AUTO_TEST_SUITE(paused_holder)
 
+// rule H1
 BOOST_AUTO_TEST_CASE(paused_holder_is_not_valid_and_its_late_write_is_refused)
 {
     server_group servers(3);

@@ -110,7 +110,7 @@ queue_mutant const rules_left_out[] = {
     {"late vote is taken back without a name", rule::late_vote_is_taken_back_without_a_name, two_writers},
     {"other permits are taken back without a name", rule::late_vote_is_taken_back_without_a_name,
      three_permits, 3},
-    // rule Q6
+    // rules Q6 and K2
     {"call is no vote", rule::call_is_no_vote, two_writers_and_reader},
     // rule Q3
     {"late call is void: shorter entry", rule::late_call_is_void, writer_two_readers_deaf},
@@ -131,7 +131,7 @@ queue_mutant const rules_left_out[] = {
     // rule Q5
     {"shared nonce ends with its last lease", rule::shared_nonce_ends_with_its_last_lease,
      writer_and_two_readers},
-    // rule Q6
+    // rules Q6 and K6
     {"nonce belongs to one position", rule::nonce_belongs_to_one_position, two_writers_and_reader, 1},
     // rule Q14
     {"grants of one set count", rule::grants_of_one_set_count, two_permits},

@@ -53,7 +53,8 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     takes_permits(whose.how) ? check_tokens_of_slots(whose) : check_token(whose);
 }
 
-/// P5: of each slot they rise.
+/// Of each slot they rise.
+// rule P5
 void schedule::check_tokens_of_slots(actor const& whose)
 {
     std::uint64_t const token = whose.held.fencing_token();
@@ -72,7 +73,7 @@ void schedule::check_token(actor const& whose)
         check_token(whose, *each);
 }
 
-// rule S16
+// rules T2 and S16
 void schedule::check_token(actor const& whose, subject& what)
 {
     std::uint64_t const token = whose.held.fencing_token();
@@ -90,7 +91,7 @@ void schedule::check_token(actor const& whose, subject& what)
         what.highest_of_writers = std::max(what.highest_of_writers, token);
 }
 
-/// W1: those of one client are served as they came. Whoever takes several one after the
+/// Those of one client are served as they came. Whoever takes several one after the
 /// other may lose one of them, and comes last again (M8). Those who want permits are asked for as they come, several at a
 /// time (Q15).
 // rule W1
@@ -106,7 +107,7 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
-/// W5: others get their turn. Who stands in line offers turns only to those he has met who
+/// Others get their turn. Who stands in line offers turns only to those he has met who
 /// stand in none (Q15), and programs that call servers by different names stand in different lines.
 // rule W5
 void schedule::check_row(actor const& whose)
@@ -145,8 +146,8 @@ void schedule::check_bound(actor const& whose)
              " ms behind " + std::to_string(whose.rivals) + " others");
 }
 
-/// A8: nobody asks without pause while nothing changes.
-// rule W3
+/// Nobody asks without pause while nothing changes.
+// rules A8 and W3
 void schedule::check_attempt(unsigned host, std::string_view lock)
 {
     if (!quiet() || time_.now() < late)
@@ -199,7 +200,8 @@ void schedule::check(bool ran)
     }
 }
 
-/// T1: no two leases are valid at once, unless both are readers'.
+/// No two leases are valid at once, unless both are readers'.
+// rule T1
 void schedule::check_exclusion()
 {
     for (subject& s : subjects_) {
@@ -236,7 +238,8 @@ schedule::actor const* schedule::in_the_way(actor const& a, subject const& what)
     return nullptr;
 }
 
-/// P2: no two leases have one slot, so never more are valid than there are.
+/// No two leases have one slot, so never more are valid than there are.
+// rule P2
 void schedule::check_slots(actor const& a)
 {
     for (auto const number : a.held.permits()) {
@@ -289,7 +292,7 @@ void schedule::check_wake_ups()
         check_wake_up(s);
 }
 
-/// W2: whose lock is free gets it, unless it is behind one who waits for another (M6), or one of two nodes has just come to
+/// Whose lock is free gets it, unless it is behind one who waits for another (M6), or one of two nodes has just come to
 /// the list: both have to vote, and that one does not yet (F6).
 // rule W2
 void schedule::check_wake_up(subject& s)
@@ -324,7 +327,7 @@ bool schedule::served_all() const
     });
 }
 
-/// T3.
+// rule T3
 void schedule::check_progress()
 {
     for (auto const& p : programs_)

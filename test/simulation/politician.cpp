@@ -132,7 +132,8 @@ void schedule::politician::ask()
     });
 }
 
-/// EL4: whoever was in office when it was asked, and still is, is known.
+/// Whoever was in office when it was asked, and still is, is known.
+// rule EL4
 void schedule::politician::answered(std::uint64_t term, std::uint64_t of_it, leader_info const& now)
 {
     all.told(*this, now);
@@ -189,7 +190,8 @@ void schedule::politician::stop()
     seat.reset();
 }
 
-/// EL1: terms rise.
+/// Terms rise.
+// rule EL1
 void schedule::elected(politician const& leader)
 {
     ++seen_.leases;
@@ -202,7 +204,8 @@ void schedule::elected(politician const& leader)
     check_author(term, leader.value);
 }
 
-/// EL4: the value of a term is that of one leader alone.
+/// The value of a term is that of one leader alone.
+// rule EL4
 void schedule::check_author(std::uint64_t term, std::string const& value)
 {
     std::string const author = author_of(value);
@@ -211,7 +214,8 @@ void schedule::check_author(std::uint64_t term, std::string const& value)
         flaw("term " + std::to_string(term) + " is " + known->second + "'s, and told to be " + author + "'s");
 }
 
-/// EL4: whatever a client is told of, it is of no earlier term, and behind nothing that a majority had.
+/// Whatever a client is told of, it is of no earlier term, and behind nothing that a majority had.
+// rule EL4
 void schedule::told(politician const& by, leader_info const& now)
 {
     std::uint64_t& latest = by.home.latest_term;
@@ -229,7 +233,8 @@ void schedule::told(politician const& by, leader_info const& now)
         check_author(now.term, now.value);
 }
 
-/// EL4: and whoever looks on, of no earlier value of one term.
+/// And whoever looks on, of no earlier value of one term.
+// rule EL4
 void schedule::observed(politician const& by, leader_info const& now)
 {
     note(by.name + " is told of term " + std::to_string(now.term) + (now.vacant ? ", vacant" : ""));
@@ -239,7 +244,8 @@ void schedule::observed(politician const& by, leader_info const& now)
              std::to_string(by.seen.revision));
 }
 
-/// T1. Null: nobody leads. What a killed program did last may still be on its way.
+/// Null: nobody leads. What a killed program did last may still be on its way.
+// rule T1
 schedule::politician const* schedule::in_office()
 {
     politician const* found = nullptr;
@@ -255,7 +261,8 @@ schedule::politician const* schedule::in_office()
     return found;
 }
 
-/// EL5: whoever looks on hears of the leader.
+/// Whoever looks on hears of the leader.
+// rule EL5
 void schedule::check_news()
 {
     politician const* const leader = in_office();
@@ -267,7 +274,7 @@ void schedule::check_news()
                 flaw(one->name + " has not heard that " + leader->value + " leads");
 }
 
-/// T3.
+// rule T3
 void schedule::check_elections()
 {
     for (auto const& p : programs_)

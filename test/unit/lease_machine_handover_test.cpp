@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(max_hold_starts_anew_at_hand_over)
     BOOST_TEST(l.deadline_us() == us(15s));
 }
 
-/// S18: one of them renews for all.
+/// One of them renews for all.
+// rule S18
 BOOST_AUTO_TEST_CASE(lease_that_follows_is_renewed_by_another)
 {
     lease leader{nine_seconds};
