@@ -28,7 +28,7 @@ bool attempt_loop::stand_in_line(core::instant then, bool in_front)
     return true;
 }
 
-/// Of several names, in the line of the one that is in the way.
+/// An operation on several names stands in the line of the one that is in the way.
 // rule M7
 bool attempt_loop::take_place(core::instant then, bool in_front)
 {

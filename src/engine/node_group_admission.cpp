@@ -84,8 +84,8 @@ std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_s
     return *core::later(admissions_.certain_since(node), marked_since(node, lock)) + quarantine_for(lock);
 }
 
-/// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough
-///. Of a node that is being connected that is asked again when the connection stands.
+/// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough.
+/// A node that is being connected is asked again when the connection stands.
 // rules N4 and K1
 bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
 {

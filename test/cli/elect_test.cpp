@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
     BOOST_TEST(finished_run({"leader", "seat"}, dead).status == 69);
 }
 
-/// And the lock's key is gone.
+/// The lock's key is gone, too.
 // rule EL2
 BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
 {

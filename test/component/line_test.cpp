@@ -528,7 +528,7 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
     BOOST_TEST((longest <= turn + 3 * round_trip + a_tick));
 }
 
-/// For as long as he needs, not the one who hands it to him.
+/// The window is that of the waiter, not of the client that hands the lock on.
 // rule Q16
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
 {

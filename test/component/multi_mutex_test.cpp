@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(each_name_is_kept_from_others)
     BOOST_TEST((try_one(other, "c") == error_code()));
 }
 
-/// M1 of the models.
+/// m1 of the models.
 // rule M3
 BOOST_AUTO_TEST_CASE(node_that_grants_some_names_is_no_vote)
 {

@@ -53,7 +53,7 @@ void schedule::granted(actor& whose, std::uint64_t ticket)
     takes_permits(whose.how) ? check_tokens_of_slots(whose) : check_token(whose);
 }
 
-/// Of each slot they rise.
+/// Tokens of each slot rise.
 // rule P5
 void schedule::check_tokens_of_slots(actor const& whose)
 {

@@ -233,7 +233,7 @@ void schedule::told(politician const& by, leader_info const& now)
         check_author(now.term, now.value);
 }
 
-/// And whoever looks on, of no earlier value of one term.
+/// An observer is told of no earlier value of one term.
 // rule EL4
 void schedule::observed(politician const& by, leader_info const& now)
 {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Renews a lock that another client was granted, only while it is still there and the fence is its token
---. Nothing is set: the lock may have been released, and the token is only somebody's word.
+-- Renews a lock that another client was granted, only while it is still there and the fence is its token.
+-- Nothing is set: the lock may have been released, and the token is only somebody's word.
 -- KEYS and ARGV as for the extension. 1: renewed, 0: not ours, "STRANGER": another node than expected.
 -- rule H9
 local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])

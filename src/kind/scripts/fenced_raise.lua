@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Sets the fence to the token that the others agree on, only while the lock is ours and nobody came after us
---. KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the lock,
+-- Sets the fence to the token that the others agree on, only while the lock is ours and nobody came after us.
+-- KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the lock,
 -- milliseconds of the fence, nonce, token, the marker as it was on connecting (empty: not looked at). 1: done,
 -- 0: refused, "STRANGER": another node than expected. An error: the fence is no number of ours.
 -- rules S16 and F2
