@@ -96,6 +96,8 @@ public:
     /// Lets go of the lock and the lease.
     void discard();
 
+    /// Another attempt has another one.
+    [[nodiscard]] std::uint32_t number() const { return round::round_number(); }
     /// Are others asked only when the first has granted?
     [[nodiscard]] bool asks_in_turn() const { return in_turn_; }
     [[nodiscard]] bool claims() const { return giver_.has_value(); }

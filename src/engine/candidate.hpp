@@ -18,7 +18,7 @@
 
 namespace redlock::detail {
 
-class attempt_loop;
+class acquirer;
 class held_lease;
 class set_turn;
 
@@ -27,7 +27,7 @@ class candidate {
 public:
     boost::intrusive::list_member_hook<> place; ///< in the key's queue
     std::uint32_t ticket = 0;                   ///< the queue's
-    attempt_loop* own = nullptr;                ///< that asks for it alone, beside the queue's
+    acquirer* own = nullptr;                    ///< that asks for it alone, beside the queue's
 
     [[nodiscard]] std::shared_ptr<lock_state> const& lock() const { return lock_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }

@@ -171,7 +171,8 @@ void held_lease::on_given_back(node_answer const& got)
     if (got.said.what != meaning::error) {
         on_release(got);
     } else {
-        on().lines.refused(got.node, lock(), got.reply);
+        key_state& name = lock().wanted->one(lock().wanted->in_the_way());
+        on().lines.refused(got.node, name, got.reply);
         release_late(core::node_set(got.node));
     }
     release_the_rest();

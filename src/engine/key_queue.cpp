@@ -57,7 +57,7 @@ void key_queue::leave(candidate& one)
 {
     bool const asks_itself = one.turn() && local().asking() && first() == &one;
     candidate* const next = after(one);
-    attempt_loop* const own = one.own;
+    acquirer* const own = one.own;
     drop(one);
     if (own)
         own->stop();
@@ -102,8 +102,8 @@ void key_queue::ask(core::batch_policy::next who)
 {
     candidate& next = *first();
     bool const asks_itself = next.turn() != nullptr;
-    attempt_loop* const own = std::exchange(next.own, nullptr);
-    attempt_loop* const loop = own || asks_itself ? own : queues().new_loop();
+    acquirer* const own = std::exchange(next.own, nullptr);
+    acquirer* const loop = own || asks_itself ? own : queues().new_loop();
     if (!loop && !asks_itself) {
         local().stop_asking();
         return fail_all(make_error_code(boost::system::errc::not_enough_memory));
@@ -140,7 +140,7 @@ void key_queue::ask_beside()
 std::ptrdiff_t key_queue::asked_for() const
 {
     auto const next = std::ranges::find_if_not(queue_, [this](candidate const& one) {
-        bool const is_asked_for = one.own || (asking_ && asking_->whom() == &one);
+        bool const is_asked_for = one.own || (asking_ && asking_->waiter() == &one);
         return is_asked_for && one.lock()->plan->kind.slotted;
     });
     return std::distance(queue_.begin(), next);
@@ -171,18 +171,18 @@ void key_queue::fail_all(boost::system::error_code why)
         fail(*vain, why);
 }
 
-void key_queue::won(attempt_loop& by, held_lease& held)
+void key_queue::won(acquirer& by, held_lease& held)
 {
     bool const asked_for = asking_ == &by;
     if (held.permits())
-        drop(*by.whom()); // perhaps behind others
+        drop(*by.waiter()); // perhaps behind others
     else if (asked_for)
         drop(*first());
     if (asked_for)
         asking_ = nullptr;
     changed_here(queues().on().nodes.all()); // who waits has been overtaken
     if (held.is_shared() || held.permits()) {
-        local().won_beside_others(asked_for, by.offered_turn());
+        local().won_beside_others(asked_for, by.nobody_came());
         if (held.is_shared() && !by.claims())
             local().passing().interrupted(); // the lock was free, or readers had it
         if (held.is_shared())
@@ -190,7 +190,7 @@ void key_queue::won(attempt_loop& by, held_lease& held)
         let_readers_join();
         return ask_beside();
     }
-    local().won(asked_for, by.offered_turn(), queues().on().loop().now());
+    local().won(asked_for, by.nobody_came(), queues().on().loop().now());
     holder_ = &held;
 }
 
@@ -221,13 +221,13 @@ bool key_queue::join(candidate& one)
     return true;
 }
 
-void key_queue::taken_back(attempt_loop const& by, core::node_set where)
+void key_queue::taken_back(acquirer const& by, core::node_set where)
 {
     if (asking_ != &by)
         changed_here(where);
 }
 
-void key_queue::loop_ended(attempt_loop const& by)
+void key_queue::loop_ended(acquirer const& by)
 {
     asking_ == &by ? stop_asking() : ask_beside();
 }
@@ -320,7 +320,7 @@ void key_queue::leader_changed(core::node_set where)
         each.leader_changed(where);
 }
 
-attempt_loop* key_queues::new_loop() noexcept
+acquirer* key_queues::new_loop() noexcept
 {
     try {
         return &loops_.take(runtime_);

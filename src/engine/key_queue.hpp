@@ -4,7 +4,7 @@
 #include "core/batch_policy.hpp"
 #include "core/instant.hpp"
 #include "core/tally.hpp"
-#include "engine/attempt_loop.hpp"
+#include "engine/acquirer.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_queue.hpp"
@@ -76,14 +76,14 @@ private:
     friend class key_set; // whose places stand here, and whose leases hold the key
     friend class set_turn;
 
-    [[nodiscard]] attempt_loop* asking(candidate const& one) const override
+    [[nodiscard]] acquirer* asking(candidate const& one) const override
     {
         return one.own ? one.own : asking_;
     }
     [[nodiscard]] candidate* after(candidate&) override;
-    void won(attempt_loop&, held_lease&) override;
-    void loop_ended(attempt_loop const&) override;
-    void taken_back(attempt_loop const&, core::node_set) override;
+    void won(acquirer&, held_lease&) override;
+    void loop_ended(acquirer const&) override;
+    void taken_back(acquirer const&, core::node_set) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;
@@ -115,7 +115,7 @@ private:
     static constexpr std::ptrdiff_t most_asked_for = 16; ///< rule Q15
 
     onlookers onlookers_;
-    attempt_loop* asking_ = nullptr;
+    acquirer* asking_ = nullptr;
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;     ///< they go round
@@ -128,20 +128,20 @@ public:
 
     [[nodiscard]] runtime& on() { return runtime_; }
     /// Null: there is no memory.
-    [[nodiscard]] attempt_loop* new_loop() noexcept;
+    [[nodiscard]] acquirer* new_loop() noexcept;
     /// For a lock of all these names, which are sorted.
     [[nodiscard]] boost::intrusive_ptr<key_state> at_all(std::vector<std::string> names);
     /// A node became usable, or certainly unusable.
     void nodes_changed()
     {
-        loops_.for_each([](attempt_loop& each) { each.nodes_changed(); });
+        loops_.for_each([](acquirer& each) { each.nodes_changed(); });
     }
     /// Without a key: any may have changed.
     void invalidated(unsigned node, std::optional<std::string_view> key);
     /// Lets go of all locks that are asked for.
     void discard()
     {
-        loops_.for_each([](attempt_loop& each) { each.discard(); });
+        loops_.for_each([](acquirer& each) { each.discard(); });
     }
 
 private:
@@ -151,7 +151,7 @@ private:
     }
 
     runtime& runtime_;
-    pool<attempt_loop> loops_;
+    pool<acquirer> loops_;
 };
 
 } // namespace redlock::detail

@@ -343,7 +343,7 @@ std::size_t key_set::position(candidate const& one) const
     return its ? its->position() : 0;
 }
 
-attempt_loop* key_set::asking(candidate const& one) const
+acquirer* key_set::asking(candidate const& one) const
 {
     if (!find(one) || (asked_for_ && &asked_for_->whom() == &one))
         return loop_;
@@ -379,7 +379,7 @@ void key_set::leave(candidate& one)
     if (!one.place.is_linked())
         return;
     if (asked_for_ && &asked_for_->whom() == &one) {
-        attempt_loop& done = *loop_;
+        acquirer& done = *loop_;
         stop_asking();
         done.stop();
     }
@@ -405,7 +405,7 @@ void key_set::fail(set_turn& its, boost::system::error_code why)
 
 void key_set::ask(set_turn& first)
 {
-    attempt_loop* const loop = static_cast<key_queues&>(index()).new_loop();
+    acquirer* const loop = static_cast<key_queues&>(index()).new_loop();
     if (!loop)
         return fail(first, make_error_code(boost::system::errc::not_enough_memory));
     asked_for_ = &first;
@@ -430,7 +430,7 @@ void key_set::stop_asking()
     local().stop_asking();
 }
 
-bool key_set::reclaim(attempt_loop& by, errc cause)
+bool key_set::reclaim(acquirer& by, errc cause)
 {
     if (loop_ != &by)
         return false;
@@ -449,10 +449,10 @@ bool key_set::reclaim(attempt_loop& by, errc cause)
 /// An attempt that is under way may still be won, and a position is called in its order.
 void key_set::on_time(set_turn& its)
 {
-    bool const pauses = asked_for_ == &its && loop_->waits_for_others();
+    bool const pauses = asked_for_ == &its && loop_->polls();
     if (!pauses || !its.is_tired(on().loop().now()))
         return;
-    attempt_loop& vain = *loop_;
+    acquirer& vain = *loop_;
     stop_asking();
     vain.stop();
     go_on(its);
@@ -468,12 +468,12 @@ void key_set::go_on(set_turn& its)
     }
 }
 
-void key_set::won(attempt_loop& by, held_lease& held)
+void key_set::won(acquirer& by, held_lease& held)
 {
     bool const asked_for = loop_ == &by;
     for (auto const& each : queues_)
         each->won(by, held);
-    local().won(asked_for, by.offered_turn(), on().loop().now());
+    local().won(asked_for, by.nobody_came(), on().loop().now());
     if (!asked_for)
         return;
     core::node_set others = on().nodes.all();
@@ -485,7 +485,7 @@ void key_set::won(attempt_loop& by, held_lease& held)
     (void)take(lucky);
 }
 
-void key_set::loop_ended(attempt_loop const& by)
+void key_set::loop_ended(acquirer const& by)
 {
     if (loop_ != &by)
         return;
@@ -494,7 +494,7 @@ void key_set::loop_ended(attempt_loop const& by)
     take(done)->leave();
 }
 
-void key_set::taken_back(attempt_loop const& by, core::node_set where)
+void key_set::taken_back(acquirer const& by, core::node_set where)
 {
     for (auto const& each : queues_)
         each->taken_back(by, where);

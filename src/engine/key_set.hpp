@@ -5,7 +5,7 @@
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
-#include "engine/attempt_loop.hpp"
+#include "engine/acquirer.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
@@ -109,19 +109,19 @@ public:
 private:
     friend class set_turn;
 
-    [[nodiscard]] attempt_loop* asking(candidate const&) const override;
+    [[nodiscard]] acquirer* asking(candidate const&) const override;
     [[nodiscard]] candidate* after(candidate&) override { return nullptr; }
-    void won(attempt_loop&, held_lease&) override;
-    void loop_ended(attempt_loop const&) override;
-    void taken_back(attempt_loop const&, core::node_set) override;
+    void won(acquirer&, held_lease&) override;
+    void loop_ended(acquirer const&) override;
+    void taken_back(acquirer const&, core::node_set) override;
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override {}
     void led_by(held_lease const&, held_lease&) override {}
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
-    [[nodiscard]] bool reclaim(attempt_loop&, errc cause) override;
-    [[nodiscard]] std::string_view given_up(attempt_loop const& by) const override
+    [[nodiscard]] bool reclaim(acquirer&, errc cause) override;
+    [[nodiscard]] std::string_view given_up(acquirer const& by) const override
     {
         return loop_ == &by ? asked_for_->given_up() : std::string_view();
     }
@@ -144,7 +144,7 @@ private:
     std::vector<std::string> names_;
     std::vector<boost::intrusive_ptr<key_queue>> queues_; ///< as the names are ordered
     boost::unordered_flat_map<candidate const*, std::unique_ptr<set_turn>> turns_;
-    attempt_loop* loop_ = nullptr; ///< for the one that is the first in all queues
+    acquirer* loop_ = nullptr; ///< for the one that is the first in all queues
     set_turn* asked_for_ = nullptr;
     std::uint8_t in_the_way_ = 0;
 };

@@ -30,7 +30,7 @@
 
 namespace redlock::detail {
 
-class attempt_loop;
+class acquirer;
 class candidate;
 class held_lease;
 class key_index;
@@ -92,15 +92,15 @@ public:
     /// It has left the queue, and the loop knows.
     virtual void drop(candidate&) = 0;
     /// The lock is won, for the first in the queue or for somebody who did not wait.
-    virtual void won(attempt_loop&, held_lease&) = 0;
+    virtual void won(acquirer&, held_lease&) = 0;
     /// Nobody is left to ask for.
-    virtual void loop_ended(attempt_loop const&) = 0;
+    virtual void loop_ended(acquirer const&) = 0;
     /// What it had voted for on these nodes is deleted.
-    virtual void taken_back(attempt_loop const&, core::node_set) = 0;
+    virtual void taken_back(acquirer const&, core::node_set) = 0;
     /// The loop has been refused. True: whoever it was for goes on without it (rule M8).
-    [[nodiscard]] virtual bool reclaim(attempt_loop&, errc) { return false; }
+    [[nodiscard]] virtual bool reclaim(acquirer&, errc) { return false; }
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
-    [[nodiscard]] virtual std::string_view given_up(attempt_loop const&) const { return {}; }
+    [[nodiscard]] virtual std::string_view given_up(acquirer const&) const { return {}; }
     /// Of several keys this one is in the way of most votes.
     virtual void note_in_the_way(std::uint8_t) {}
     /// Which one was it last?

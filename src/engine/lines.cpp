@@ -3,7 +3,6 @@
 
 #include "core/line_place.hpp"
 #include "core/rendezvous.hpp"
-#include "engine/key_state.hpp"
 #include "net/node.hpp"
 #include "redis/error_class.hpp"
 #include <redlock/node_outcome.hpp>
@@ -48,10 +47,14 @@ std::optional<unsigned> lines::first_node(redis::lock_key const& key, core::node
 // rule Q17
 std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
 {
-    key_state& its = lock.wanted->one(lock.wanted->in_the_way());
-    return first_node(its.key(), without, [&](unsigned node) {
+    return node_of(lock, lock.wanted->one(lock.wanted->in_the_way()), without);
+}
+
+std::optional<unsigned> lines::node_of(lock_state const& lock, key_state const& name, core::node_set without)
+{
+    return first_node(name.key(), without, [&](unsigned node) {
         link const& known = of(node);
-        bool const refuses = known.refused || known.closed.contains(its.name());
+        bool const refuses = known.refused || known.closed.contains(name.name());
         return !refuses && !nodes_.is_quarantined(node, lock) && nodes_.at(node).make_usable_now();
     });
 }
@@ -80,7 +83,7 @@ std::string const& lines::channel(unsigned node)
 }
 
 // rule Q23
-void lines::refused(unsigned node, lock_state const& lock, redis::resp_node const& why)
+void lines::refused(unsigned node, key_state const& name, redis::resp_node const& why)
 {
     constexpr std::size_t most_closed = 1024; // what is forgotten is asked for once more
     nodes_.note_lack(node, "queue", why);
@@ -97,7 +100,7 @@ void lines::refused(unsigned node, lock_state const& lock, redis::resp_node cons
     if (its.closed.size() == most_closed)
         its.closed.clear();
     try {
-        its.closed.insert(lock.wanted->one(lock.wanted->in_the_way()).name());
+        its.closed.insert(name.name());
     } catch (std::bad_alloc const&) {
         its.refused = server_error::noperm;
     }

@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/environment.hpp"
+#include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/node_group.hpp"
 #include "kind/queue.hpp"
@@ -42,8 +43,11 @@ class lines final : private message_listener {
 public:
     lines(environment&, node_group&);
 
-    /// The queue node of the lock, but for these nodes: the first by weight that can be asked, votes for it, and permits the
-    /// queue. Of several names, that of the one that was in the way last.
+    /// Returns the queue node of the lock under this name, besides these nodes: the first by weight that can be asked, votes
+    /// for the lock, and permits the queue.
+    [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, key_state const& name,
+                                                  core::node_set without);
+    /// The same, of several names for the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
     /// Where others may wait for it, if this client may stand nowhere.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&, core::node_set without = {});
@@ -62,7 +66,7 @@ public:
     void enter(line_waiter& one) { waiting_.insert(one); }
     /// The node has refused a word about a line. It keeps none for a while; without the right to a lock's keys, none for that
     /// lock.
-    void refused(unsigned node, lock_state const&, redis::resp_node const& why);
+    void refused(unsigned node, key_state const& name, redis::resp_node const& why);
     /// Notes that these nodes refused a vote because others hold the lock, and not for want of memory.
     void have_memory(core::node_set nodes);
 

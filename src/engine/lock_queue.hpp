@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "engine/attempt_loop.hpp"
+#include "engine/acquirer.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
@@ -42,8 +42,8 @@ public:
     /// Its time is up: an attempt that is made for it alone counts as it stands.
     void hurry(candidate& one)
     {
-        attempt_loop* const its = asking(one);
-        if (its && its->whom() == &one && !after(one))
+        acquirer* const its = asking(one);
+        if (its && its->waiter() == &one && !after(one))
             its->hurry();
     }
     /// Do too few nodes answer whoever is asked for, as far as it can be told by now?
@@ -59,7 +59,7 @@ public:
     /// Is it the one for whom the nodes are asked?
     [[nodiscard]] virtual bool served(candidate const& one) const
     {
-        return asking(one) && asking(one)->whom() == &one;
+        return asking(one) && asking(one)->waiter() == &one;
     }
 
 protected:
@@ -85,7 +85,7 @@ protected:
 
 private:
     /// What asks the nodes for it, or for one before it.
-    [[nodiscard]] virtual attempt_loop* asking(candidate const&) const = 0;
+    [[nodiscard]] virtual acquirer* asking(candidate const&) const = 0;
 
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
 };

@@ -110,6 +110,10 @@ public:
     ///@{
     /// Any thread. A lock was made whose keys live this long, of which so much is slack (rules N4 and N7).
     void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
+    /// Connects to the nodes that a lock needs for votes, and asks for their markers if it needs these.
+    void prepare(lock_state const&);
+    /// Would a lock that begins now be refused for a node whose first connection, or marker, is a moment late?
+    [[nodiscard]] bool awaits_newcomers(lock_state const&) const;
     /// Asks every node that is ready for its marker.
     void require_markers();
     /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.

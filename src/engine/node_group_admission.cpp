@@ -84,6 +84,21 @@ std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_s
     return *core::later(admissions_.certain_since(node), marked_since(node, lock)) + quarantine_for(lock);
 }
 
+/// A fenced vote is not sent ahead of the node's marker, which tells whose data it will meet.
+void node_group::prepare(lock_state const& lock)
+{
+    bool const marked = lock.plan->kind.marked;
+    if (marked || ready() != size())
+        connect();
+    if (marked)
+        require_markers();
+}
+
+bool node_group::awaits_newcomers(lock_state const& lock) const
+{
+    return lock.plan->kind.marked && has_newcomers();
+}
+
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough.
 /// A node that is being connected is asked again when the connection stands.
 // rules N4 and K1

@@ -175,6 +175,8 @@ struct lock_kind {
     {
         return slotted ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
     }
+    /// Returns the kind of what stands in the queue for it: for one of several names, an exclusive lock of that name.
+    [[nodiscard]] constexpr lock_kind const& in_queue() const;
     /// Do votes heed the queue node (rule Q10)? Those for exclusive locks do not.
     [[nodiscard]] constexpr bool heeds() const { return waiter() != waiter_kind::exclusive; }
     /// How each node is told first that it is given back: of several names each may have a queue there (rule M3).
@@ -197,6 +199,11 @@ extern lock_kind const semaphore;
 extern lock_kind const fenced_semaphore;
 extern lock_kind const election;
 extern lock_kind const election_view; ///< of who only wants to know who leads: it is no lock
+
+constexpr lock_kind const& lock_kind::in_queue() const
+{
+    return several ? plain : *this;
+}
 
 /// In which other form a node must be told what it has not executed for the form that it was told in (rule A7).
 /// \param native how this connection compares by itself, if the request can be said so

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/local_queue.hpp"
+#include "core/tally.hpp"
+#include "engine/candidate.hpp"
+#include "engine/key_state.hpp"
+#include "engine/lock_state.hpp"
+#include "kind/kind.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace redlock::detail {
+
+/// What an acquirer asks for, and for which waiter.
+struct acquisition {
+    key_state* key = nullptr;
+    candidate* waiter = nullptr;
+    std::uint8_t awaited = 0; ///< of several names, the one that is in the way
+
+    [[nodiscard]] lock_state const& lock() const { return *waiter->lock(); }
+    /// Returns the name that is waited for.
+    [[nodiscard]] key_state& name() const { return key->one(awaited); }
+    void met_others() const
+    {
+        key->local().refused();
+        name().local().refused();
+    }
+};
+
+/// Why an acquirer does not vote now.
+struct pause_reason {
+    enum class cause : std::uint8_t {
+        rivals,       ///< this client knows of others that want the lock
+        others_first, ///< this client has had the lock
+        refused,      ///< others have the lock
+    };
+    cause why;
+    core::instant not_before{}; ///< the lock is left to others until then
+    bool in_front = false;      ///< the waiter has lost a claim, and enters the queue in front
+    unsigned refusals = 0;      ///< in a row
+    core::node_set granted{};   ///< nodes that granted the last vote, which is taken back
+};
+
+/// What follows an event of a pause.
+enum class pause_step : std::uint8_t {
+    wait,             ///< until `due()`
+    vote,             ///< at all nodes at once
+    vote_in_sequence, ///< first where contenders meet (rule W3)
+    claim,            ///< the lock was handed over
+    closed,           ///< this way to pause is not open any more: the next one is tried
+};
+
+/// Hears of a pause. Called while replies are worked off: no user code may run from here.
+class pause_listener {
+public:
+    virtual void follow(pause_step) = 0;
+    /// A node told of the lock's key.
+    virtual void on_sighting(unsigned node, kind::sighting const&) = 0;
+    /// Another client has taken or released the lock.
+    virtual void on_others() = 0;
+    /// The waiter's position in the queue of the name is known.
+    virtual void on_position(std::size_t before) = 0;
+    /// All that the pause sent is answered.
+    virtual void on_pause_drained() = 0;
+
+protected:
+    ~pause_listener() = default;
+};
+
+/// A way to wait between two votes, until the lock may be free.
+class pause {
+public:
+    /// Begins to wait. Returns false if this way is not open.
+    [[nodiscard]] virtual bool begin(pause_reason const&) = 0;
+    /// Goes on for another waiter, the acquisition's new one. Returns false if that one cannot wait in this place.
+    [[nodiscard]] virtual bool serve() = 0;
+    virtual void end() = 0;
+    /// `due()` has come.
+    virtual void on_time() = 0;
+    /// A node says that the key has changed.
+    virtual void on_key_changed(unsigned node) = 0;
+    /// This client itself has changed the key there, behind what the pause has sent so far. Servers do not tell of that.
+    virtual void on_changed_here(core::node_set) = 0;
+    /// A node became usable, or certainly unusable.
+    virtual void on_nodes_changed() = 0;
+    [[nodiscard]] virtual core::instant due() const = 0;
+    /// Is all that was sent answered?
+    [[nodiscard]] virtual bool drained() const = 0;
+    /// Lets go of the lock.
+    virtual void discard() = 0;
+
+protected:
+    ~pause() = default;
+};
+
+} // namespace redlock::detail

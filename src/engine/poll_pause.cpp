@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/poll_pause.hpp"
+
+#include "net/machine.hpp"
+#include "net/node.hpp"
+#include "redis/resp.hpp"
+#include <redlock/lock_options.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace redlock::detail {
+
+template class round<poll_pause>;
+
+// rules W2 and W5
+bool poll_pause::begin(pause_reason const& reason)
+{
+    if (reason.why == pause_reason::cause::rivals)
+        return false; // a vote finds out whether they have the lock
+    type_ = &wanted_.lock().plan->kind;
+    offers_ = reason.why == pause_reason::cause::others_first;
+    granted_ = reason.granted;
+    core::instant const now = runtime_.loop().now();
+    if (offers_)
+        pause_.begin(now, pace(), runtime_.turn());
+    else
+        pause_.begin(now, pace(), reason.refusals, runtime_.loop().machine().random_bits());
+    probe_in_the_way(); // a lease may be over before this one votes again
+    return true;
+}
+
+bool poll_pause::serve()
+{
+    type_ = &wanted_.lock().plan->kind;
+    return true;
+}
+
+core::vote_pause::pace poll_pause::pace() const
+{
+    retry_policy const& policy = wanted_.lock().plan->options.retry;
+    core::duration const round_trip = runtime_.round_trip();
+    return {std::max<core::duration>(policy.min_delay, 2 * round_trip), policy.max_delay, round_trip};
+}
+
+void poll_pause::probe_in_the_way()
+{
+    if (auto const node = runtime_.lines.meeting_node(wanted_.lock(), granted_))
+        probe(*node);
+}
+
+/// Asks on a connection whose server tells when the key changes. The question and the registration are one command, so no
+/// change goes unheard between them.
+// rule W2
+void poll_pause::probe(unsigned node)
+{
+    net::node& n = nodes().at(node);
+    if (!n.make_usable_now())
+        return;
+    n.track();
+    send(node, kind::request::time_left);
+    send(node, kind::request::owner); // for those who ask why the operation waits
+}
+
+void poll_pause::on_answer(node_answer const& got)
+{
+    if (got.late)
+        return;
+    if (got.what == kind::request::time_left && redis::is_error(got.reply.type))
+        nodes().note_lack(got.node, "PTTL", got.reply);
+    auto const found = type_->read_sighting(got.what, got.reply);
+    listener_.on_sighting(got.node, found);
+    if (found.gone && !offers_)
+        return vote_soon();
+    if (!found.left)
+        return;
+    offers_ = false;
+    auto const left = std::min<core::duration>(*found.left, wanted_.lock().plan->key_ttl);
+    pause_.found_held(left, runtime_.loop().now(), runtime_.loop().machine().random_bits());
+    listener_.follow(pause_step::wait);
+}
+
+void poll_pause::on_key_changed(unsigned)
+{
+    if (std::exchange(offers_, false))
+        listener_.on_others();
+    vote_soon();
+}
+
+void poll_pause::vote_soon()
+{
+    pause_.changed(runtime_.loop().now(), runtime_.loop().machine().random_bits());
+    listener_.follow(pause_step::wait);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/queue_pause.hpp"
+
+#include "kind/semaphore.hpp"
+#include "net/node.hpp"
+#include "redis/resp.hpp"
+#include <redlock/node_outcome.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+/// No key of ours lives for longer. Centuries in nanoseconds are too many.
+constexpr std::chrono::hours longest_time_left{48};
+
+/// A waiter that gives up a lock which it may have been handed, and was not told of, says so: a moment for others comes once
+/// too often rather than never (rule Q19).
+constexpr std::chrono::hours unknown_passage{24};
+constexpr std::chrono::hours as_long_as_it_stands{24};
+
+} // namespace
+
+template class round<queue_pause>;
+
+bool queue_pause::wants_position() const
+{
+    return wanted_.lock().plan->queues() && wanted_.waiter->waits();
+}
+
+// rule M7
+bool queue_pause::begin(pause_reason const& reason)
+{
+    end();
+    if (!wants_position())
+        return false;
+    in_front_ = reason.in_front;
+    then_ = reason.not_before;
+    lock_ = wanted_.waiter->lock();
+    key_ = &wanted_.name();
+    type_ = &lock_->plan->kind.in_queue();
+    silent_ = {};
+    return enter_somewhere();
+}
+
+bool queue_pause::serve()
+{
+    lock_state const& next = wanted_.lock();
+    bool const same_position = next.plan->kind.waiter() == type_->waiter() && next.permits == lock_->permits;
+    if (!same_position || !wants_position())
+        return false;
+    if (told_)
+        listener_.on_position(*told_);
+    return true;
+}
+
+bool queue_pause::enter_somewhere()
+{
+    auto const node = runtime_.lines.node_of(*lock_, *key_, silent_);
+    if (!node || !prepare(*node))
+        return false;
+    node_ = *node;
+    connection_ = nodes().at(node_).connection();
+    standing_ = true;
+    called_ = false;
+    told_.reset();
+    free_ = {};
+    core::instant const now = runtime_.loop().now();
+    waiting_ = polls_ ? core::line_place(window_, runtime_.poll_pause(), now) : core::line_place(window_);
+    forget_call();
+    inherited_.window = window_;
+    runtime_.lines.enter(*this);
+    open_round();
+    core::reached(then_, now) ? ask() : waiting_.left_free(then_);
+    return true;
+}
+
+/// Takes what leaving needs, too: a position that nobody can leave would cost its time to the client that calls it.
+// rules Q16 and K6
+bool queue_pause::prepare(unsigned node)
+{
+    try {
+        if (!undo_)
+            undo_ = &runtime_.clean.prepare();
+        inherited_.heir = runtime_.its.fresh_nonce();
+        window_ = runtime_.claim_window(lock_->plan->node_timeout);
+        polls_ = !lock_->plan->options.fair || !runtime_.lines.may_call(node);
+        place_ = kind::position(inherited_.heir.text(), type_->waiter(), window_, lock_->permits,
+                                polls_ ? std::string_view() : runtime_.lines.channel(node));
+        inherited_.permits.reserve(kind::longest_list(lock_->permits));
+        return true;
+    } catch (std::bad_alloc const&) {
+        return false;
+    } catch (std::runtime_error const&) { // no randomness
+        return false;
+    }
+}
+
+// rule Q2
+void queue_pause::ask()
+{
+    waiting_.asked(runtime_.loop().now());
+    heard_ = nodes().at(node_).tracks();
+    send(node_, kind::request::enter);
+}
+
+// rule Q12
+void queue_pause::end()
+{
+    if (!std::exchange(standing_, false))
+        return;
+    place.unlink();
+    open_round();
+    runtime_.clean.start(*std::exchange(undo_, nullptr),
+                         {{key_, type_, inherited_.heir},
+                          runtime_.loop().now() + window_,
+                          std::move(place_),
+                          called_ ? inherited_.passed.value_or(core::duration::zero()) : unknown_passage},
+                         core::node_set(node_));
+}
+
+inheritance const& queue_pause::inherit()
+{
+    standing_ = false;
+    place.unlink();
+    open_round();
+    return inherited_;
+}
+
+void queue_pause::on_time()
+{
+    core::instant const now = runtime_.loop().now();
+    if (core::reached(forgiven_at_, now))
+        silent_ = {};
+    if (waiting_.silent() || !nodes().at(node_).make_usable_now() || lost())
+        return move_on();
+    if (belongs_elsewhere())
+        return move();
+    bool const doubts = waiting_.doubtful(now);
+    if (doubts)
+        waiting_.doubted(lock_->plan->key_ttl, now);
+    ask();
+    moved();
+    if (doubts)
+        look_elsewhere();
+}
+
+void queue_pause::on_nodes_changed()
+{
+    if (!standing_ || called_)
+        return;
+    if (lost())
+        move_on();
+    else if (belongs_elsewhere())
+        move();
+}
+
+/// Can the node where the others stand be used again (rule Q17)?
+bool queue_pause::belongs_elsewhere()
+{
+    auto const node = runtime_.lines.node_of(*lock_, *key_, silent_);
+    return node && *node != node_ && standing_;
+}
+
+void queue_pause::move()
+{
+    end();
+    in_front_ = false;
+    enter_somewhere() ? moved() : listener_.follow(pause_step::closed);
+}
+
+/// The node is silent, or the connection is gone: contenders meet at the next one (rule Q17).
+// rule Q17
+void queue_pause::move_on()
+{
+    if (!lost())
+        pass_over(core::line_place::refresh);
+    else if (nodes().at(node_).connection() == connection_ && runtime_.lines.may_call(node_))
+        pass_over(as_long_as_it_stands); // or it polls there from now on (rule Q18)
+    move();
+}
+
+void queue_pause::pass_over(core::duration time)
+{
+    silent_.insert(node_);
+    forgiven_at_ = runtime_.loop().now() + time;
+}
+
+void queue_pause::on_key_changed(unsigned node)
+{
+    if (node != node_ || !owned_)
+        return;
+    waiting_.key_changed(runtime_.loop().now());
+    moved();
+}
+
+void queue_pause::on_changed_here(core::node_set where)
+{
+    if (where.contains(node_))
+        on_key_changed(node_);
+}
+
+// rule Q3
+void queue_pause::on_call(kind::call const& said)
+{
+    using word = kind::call::word;
+    core::instant const now = runtime_.loop().now();
+    if (said.what == word::first)
+        waiting_.became_first(now, said.time);
+    if (said.what == word::free)
+        waiting_.left_free(now + std::min<core::duration>(said.time, runtime_.turn()));
+    if (said.what != word::take)
+        return moved();
+    if (!said.giver.empty()) {
+        inherited_.giver = nonce(said.giver);
+        inherited_.passed = said.time;
+    }
+    if (!waiting_.silent())
+        answer_call(said.permits);
+}
+
+/// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
+/// position may stand whose nonce claims or holds the lock.
+void queue_pause::forget_call()
+{
+    inherited_.giver = inherited_.heir;
+    inherited_.passed.reset();
+}
+
+void queue_pause::answer_call(std::string_view permits)
+{
+    if (type_->slotted && !kind::are_permits(lock_->permits, permits))
+        return move_on(); // no node says that
+    called_ = true;
+    if (type_->slotted)
+        inherited_.permits = permits;
+    listener_.follow(pause_step::claim);
+}
+
+void queue_pause::on_answer(node_answer const& got)
+{
+    if (got.late || !standing_ || called_)
+        return;
+    if (got.what == kind::request::time_left)
+        return on_time_left(got);
+    if (got.said.what == kind::answer::meaning::granted)
+        return answer_call(kind::read_grant(got.what, got.reply).value_or(kind::grant{}).permits);
+    on_position(got);
+}
+
+void queue_pause::on_position(node_answer const& got)
+{
+    auto const seen = type_->read_sighting(got.what, got.reply);
+    if (got.said.what != kind::answer::meaning::denied ||
+        !seen.left) // or it never goes, and nobody waits for it in a queue
+        return refused(got);
+    forget_call();
+    listener_.on_sighting(got.node, seen);
+    owned_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
+    if (!heard_ && owned_ && !polls_)
+        return hear_of_changes();
+    auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
+    in_front_ = false;
+    waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
+    tell_position();
+    moved();
+}
+
+/// Only now, as a server pays for each key that is read while it tracks; and then the key is read again.
+void queue_pause::hear_of_changes()
+{
+    nodes().at(node_).track();
+    if (!nodes().at(node_).tracks())
+        return move_on();
+    ask();
+    moved();
+}
+
+// rule Q23
+void queue_pause::refused(node_answer const& got)
+{
+    if (redis::is_error(got.reply.type)) {
+        runtime_.lines.refused(got.node, *key_, got.reply);
+        pass_over(as_long_as_it_stands); // what is wrong there may stay so
+        return move();
+    }
+    end();
+    listener_.follow(pause_step::closed);
+}
+
+void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failure const&)
+{
+    if (what == kind::request::enter && !late && standing_ && !called_)
+        move_on();
+}
+
+/// It stands nearer to the lock, or asks again at another time.
+void queue_pause::moved()
+{
+    if (told_)
+        tell_position();
+    listener_.follow(pause_step::wait);
+}
+
+/// When the position is known, and when it is the first.
+void queue_pause::tell_position()
+{
+    bool const news = !told_ || (waiting_.before() == 0 && *told_ != 0);
+    if (!news)
+        return;
+    told_ = waiting_.before();
+    listener_.on_position(*told_);
+}
+
+/// The key on the queue node outlives ours: the others may be free all the same.
+// rule Q13
+void queue_pause::look_elsewhere()
+{
+    free_ = {};
+    for (unsigned i = 0; i != nodes().size() && standing_; ++i) {
+        if (i == node_ || !nodes().at(i).make_usable_now())
+            continue;
+        nodes().at(i).track();
+        send(i, kind::request::time_left);
+    }
+}
+
+/// If a majority has no key, those who wait for the queue node's would wait for nothing.
+void queue_pause::on_time_left(node_answer const& got)
+{
+    if (redis::is_error(got.reply.type))
+        nodes().note_lack(got.node, "PTTL", got.reply);
+    if (!type_->read_sighting(got.what, got.reply).gone)
+        return;
+    free_.insert(got.node);
+    if (free_.size() >= core::majority(nodes().size()))
+        listener_.follow(pause_step::vote);
+}
+
+} // namespace redlock::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/line_place.hpp"
+#include "core/tally.hpp"
+#include "engine/attempt.hpp"
+#include "engine/key_state.hpp"
+#include "engine/lines.hpp"
+#include "engine/lock_state.hpp"
+#include "engine/node_group.hpp"
+#include "engine/pause.hpp"
+#include "engine/replies.hpp"
+#include "engine/round.hpp"
+#include "engine/runtime.hpp"
+#include "engine/undo.hpp"
+#include "kind/kind.hpp"
+#include "kind/queue.hpp"
+#include "net/connect.hpp"
+#include "redis/command.hpp"
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::detail {
+
+/// Waits with a position in the queue of the name, at the node where its contenders meet (docs/protocol.md, rules Q2 and Q13
+/// to Q18). Positions are hints: what is won is won by the claim.
+class queue_pause final : public pause, private round<queue_pause>, private line_waiter {
+public:
+    queue_pause(runtime& on, acquisition const& wanted, pause_listener& listener)
+        : runtime_(on), wanted_(wanted), listener_(listener)
+    {}
+
+    /// Enters the queue, with a nonce of its own (rule K6).
+    [[nodiscard]] bool begin(pause_reason const&) override;
+    [[nodiscard]] bool serve() override;
+    /// Gives up the position, and what may have been handed to it.
+    void end() override;
+    void on_time() override;
+    void on_key_changed(unsigned node) override;
+    void on_changed_here(core::node_set where) override;
+    void on_nodes_changed() override;
+    [[nodiscard]] core::instant due() const override { return waiting_.due(); }
+    [[nodiscard]] bool drained() const override { return round::drained(); }
+    void discard() override
+    {
+        lock_.reset();
+        key_.reset();
+    }
+
+    /// Was the lock handed to this position?
+    [[nodiscard]] bool called() const { return standing_ && called_; }
+    /// Returns what was handed over. There is no position to leave any more.
+    [[nodiscard]] inheritance const& inherit();
+
+private:
+    friend class round<queue_pause>;
+
+    [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
+    [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
+    void append(std::string& out, kind::request what, redis::script_form form) const
+    {
+        type_->append(
+            out, what,
+            {key_->key(), inherited_.heir.text(), 0, {}, {.position = place_, .at_front = in_front_}}, form);
+    }
+    [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return !late; }
+    void on_answer(node_answer const&);
+    void on_silence(unsigned node, kind::request, bool late, net::failure const&);
+    void on_drained() { listener_.on_pause_drained(); }
+    [[nodiscard]] std::string_view name() const override { return inherited_.heir.text(); }
+    void on_call(kind::call const&) override;
+
+    [[nodiscard]] bool wants_position() const;
+    [[nodiscard]] bool enter_somewhere();
+    [[nodiscard]] bool prepare(unsigned node);
+    void ask();
+    void on_position(node_answer const&);
+    void hear_of_changes();
+    void forget_call();
+    void answer_call(std::string_view permits);
+    void move_on();
+    void pass_over(core::duration time);
+    void move();
+    [[nodiscard]] bool belongs_elsewhere();
+    [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_, polls_); }
+    void refused(node_answer const&);
+    void tell_position();
+    void moved();
+    void look_elsewhere();
+    void on_time_left(node_answer const&);
+
+    runtime& runtime_;
+    acquisition const& wanted_;
+    pause_listener& listener_;
+    std::shared_ptr<lock_state> lock_;      ///< the waiter's
+    boost::intrusive_ptr<key_state> key_;   ///< the name whose queue it is
+    kind::lock_kind const* type_ = nullptr; ///< of what stands in the queue
+    undo* undo_ = nullptr;                  ///< for the position
+    inheritance inherited_;
+    std::string place_;                  ///< the position's text, without the nonce
+    std::chrono::milliseconds window_{}; ///< for which the lock is kept for it
+    core::line_place waiting_;
+    core::instant then_;                  ///< until when the lock is left to others
+    core::node_set silent_;               ///< nodes that gave no answer in time, or an error
+    core::instant forgiven_at_;           ///< and may be asked again
+    core::node_set free_;                 ///< nodes without a key while the queue node has one
+    std::optional<std::uint64_t> told_{}; ///< how many stand before it
+    std::uint32_t connection_ = 0;        ///< the position ends with it
+    unsigned node_ = 0;
+    bool standing_ = false;
+    bool in_front_ = false; ///< it is to be the first; until it is known where it stands
+    bool heard_ = false;    ///< was the server to tell of the key when it was asked last?
+    bool owned_ =
+        false; ///< did one owner have the lock then? Readers and permits serve the queue themselves (rule Q13)
+    bool called_ = false;
+    bool polls_ = false; ///< nobody calls it (rule Q18)
+};
+
+extern template class round<queue_pause>; // where its answers are dealt with
+
+} // namespace redlock::detail
