@@ -13,7 +13,7 @@ required_conan_version = ">=2.1"
 
 
 class AsioRedlock(ConanFile):
-    """Of the sources that this file is in. The recipe of a registry, in packaging/conan, builds an archive of them."""
+    """The recipe for the sources around this file. The recipe of a registry, in packaging/conan, builds an archive of them."""
 
     name = "asio-redlock"
     description = "Asynchronous Redlock distributed locks on Boost.Asio"

@@ -7,7 +7,7 @@
 
 namespace redlock::bench {
 
-/// Counts the commands in what a client sends, whatever pieces it comes in: arrays of bulk strings.
+/// Counts the commands in a client's bytes, which may come in any pieces: arrays of bulk strings.
 class command_counter {
 public:
     /// \return how many commands began in these bytes
@@ -30,7 +30,7 @@ private:
         skip_ -= gone;
     }
 
-    /// Of "*3" or "$12", one character. \return whether a command begins with it
+    /// Reads one character of "*3" or "$12". \return whether a command begins with it
     bool read_head(std::string_view& bytes)
     {
         char const next = bytes.front();

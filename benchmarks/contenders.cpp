@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-/// Of one contender: when it asked, and how many leases there had been by then.
+/// One contender's request: its time, and the number of leases before it.
 struct request {
     std::int64_t asked;
     std::uint64_t before;

@@ -18,7 +18,7 @@ struct choice {
     std::vector<unsigned> each{1};
     std::vector<unsigned> hold_us{1'000};
     std::vector<unsigned> delay_us{450};
-    std::vector<unsigned> cpus{1}; ///< of the servers: 1, or 2, and then nothing is pinned
+    std::vector<unsigned> cpus{1}; ///< for the servers: 1, or 2, and then nothing is pinned
     std::vector<unsigned> poll_pause_us{20'000};
 };
 
@@ -29,7 +29,7 @@ struct plan {
 
 [[nodiscard]] std::vector<contest> contests(choice const& of);
 
-/// Without arguments the usual rows. Nothing, with a word on stderr, when the arguments are not understood.
+/// Without arguments the usual rows. Empty, with a message on stderr, if the arguments are wrong.
 [[nodiscard]] std::optional<plan> parse_plan(std::vector<std::string> const& arguments);
 
 } // namespace redlock::bench

@@ -60,7 +60,7 @@ void add_samples(outcome& told, board const& seen)
     told.again = static_cast<double>(seen.again.load()) / all;
 }
 
-/// Of those that had no mishap.
+/// Adds the shares of processes that had no mishap.
 void add_shares(outcome& told, contest const& what, board const& seen, std::vector<mishap> const& mishaps)
 {
     std::vector<double> leases;
@@ -106,7 +106,7 @@ children start(contest const& what, field const& where, board& seen, int cpu)
 void finish(children const& all, board& seen, std::vector<mishap> const& mishaps)
 {
     resume(all, mishaps);
-    std::this_thread::sleep_for(mishaps.empty() ? 0ms : 200ms); // those that were paused come again
+    std::this_thread::sleep_for(mishaps.empty() ? 0ms : 200ms); // until paused processes have resumed
     seen.stop = true;
     for (auto const& one : all)
         (void)one->wait_for(10s);

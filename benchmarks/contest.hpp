@@ -15,13 +15,13 @@ namespace redlock::bench {
 
 /// How contenders come to the lock.
 enum class manner : std::uint8_t {
-    line,   ///< in line with other processes
-    turns,  ///< without the line: all hear that the lock is free, and ask by turns
-    mixed,  ///< processes with an even number in line, the others without
+    line,   ///< queued with other processes
+    turns,  ///< without the queue: all hear that the lock is free, and ask in sequence
+    mixed,  ///< processes with an even number are queued, the other ones not
     polling ///< try_acquire, and a random pause
 };
 
-/// What happens to a quarter of the processes while they wait, to one after another.
+/// The mishap of a quarter of the processes, one after another, while they wait.
 enum class trouble : std::uint8_t { none, killed, paused };
 
 struct contest {
@@ -41,7 +41,7 @@ struct contest {
 
 /// Processes of one manner.
 struct half {
-    double share = 0;              ///< of the leases
+    double share = 0;              ///< part of the leases
     std::vector<double> waited_ms; ///< sorted
 };
 
@@ -57,25 +57,24 @@ struct outcome {
     std::vector<double> hand_off_us; ///< these sorted
     std::vector<double> waited;
     std::vector<double> waited_ms;
-    half queued; ///< of a mixed contest
+    half queued; ///< for a mixed contest
     half unqueued;
-    unsigned troubled = 0; ///< processes that were killed or paused
-    unsigned as_holders =
-        0; ///< of these, those that turned out to have held the lock: the figures say nothing then
-    double worst_after_us = 0;     ///< longest hand-off until all who waited at a mishap had their turn
-    double worst_else_us = 0;      ///< longest of the others
+    unsigned troubled = 0;     ///< processes that were killed or paused
+    unsigned as_holders = 0;   ///< processes among these that had held the lock: then the figures are void
+    double worst_after_us = 0; ///< longest hand-off until all that waited at a mishap had a lease
+    double worst_else_us = 0;  ///< longest other one
     unsigned over_half_window = 0; ///< hand-offs of more than half the claim window
 };
 
-/// Of sorted values.
+/// Returns a quantile of sorted values.
 [[nodiscard]] double at(std::vector<double> const& sorted, double share);
 
 [[nodiscard]] outcome run(contest const& what, placement const& cpus);
 
-/// One quorum round of an idle client on the contest's servers: what the hand-offs are counted in.
+/// One quorum round of an idle client on the contest's servers: the unit of the hand-offs.
 [[nodiscard]] double round_us(contest const& what, placement const& cpus);
 
-// What the processes do (contenders.cpp).
+// The work of the processes (contenders.cpp).
 void compete(std::vector<std::uint16_t> const& ports, contest const& what, unsigned process, board& seen);
 [[nodiscard]] double idle_round_us(std::vector<std::uint16_t> const& ports, int times);
 

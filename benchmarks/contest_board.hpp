@@ -9,19 +9,19 @@
 
 namespace redlock::bench {
 
-/// One process of a contest, as all others see it. With one contender it either waits or holds.
+/// One process of a contest, as all other ones see it. With one contender it either waits or holds.
 struct seat {
     std::atomic<bool> holding{false};
-    std::atomic<std::uint64_t> asked_after{0}; ///< leases that there had been when it began to wait
-    std::atomic<std::uint64_t> leases{0};      ///< of those measured
+    std::atomic<std::uint64_t> asked_after{0}; ///< number of leases before it began to wait
+    std::atomic<std::uint64_t> leases{0};      ///< leases among those measured
 };
 
-/// What all processes of a contest see.
+/// The memory that all processes of a contest share.
 struct board {
     static constexpr std::size_t most = 1 << 20;
     static constexpr std::size_t most_processes = 256;
 
-    std::atomic<std::int64_t> released_at{0}; ///< of the last release that began
+    std::atomic<std::int64_t> released_at{0}; ///< when the last release began
     std::atomic<std::uint64_t> tenures{0};
     std::atomic<unsigned> last{0}; ///< process that had it
     std::atomic<std::size_t> again{
@@ -35,7 +35,7 @@ struct board {
     std::atomic<bool> stop{false};
     std::atomic<std::size_t> samples{0};
     std::array<seat, most_processes> seats{};
-    // One place for each lease that was measured, in the order in which they were granted.
+    // One element for each lease that was measured, in the order of the grants.
     std::uint32_t hand_off_ns[most] = {};
     std::uint32_t tenures_waited[most] = {};
     std::uint32_t waited_us[most] = {};

@@ -15,14 +15,14 @@ namespace redlock::bench {
 /// How a client reaches its servers.
 enum class door : std::uint8_t { tcp, unix_socket, tls };
 
-/// What a contestant has to drive: `concurrency` cycles in flight in one thread, one connection per node.
+/// A contestant's settings: `concurrency` cycles in flight in one thread, one connection per node.
 /// A cycle = vote on all nodes, majority, compare-and-delete on all nodes, majority.
 struct setup {
     std::vector<std::uint16_t> ports; ///< one node each, on 127.0.0.1
     door way = door::tcp;
-    std::vector<std::uint16_t> tls_ports{}; ///< of the same nodes, where they have them
-    std::string directory{};                ///< of their unix sockets and their certificate
-    std::vector<pid_t> servers;             ///< whose CPU time is charged to the cycles
+    std::vector<std::uint16_t> tls_ports{}; ///< TLS ports of the same nodes, if they have any
+    std::string directory{};                ///< contains their unix sockets and their certificate
+    std::vector<pid_t> servers;             ///< their CPU time is charged to the cycles
     unsigned concurrency = 1;
     std::chrono::duration<double> warm_up{0.1};
     std::chrono::duration<double> window{0.5};
@@ -49,7 +49,7 @@ struct contestant {
     door way = door::tcp;
 };
 
-/// What a held, self-renewing lease costs the heap of its process.
+/// The cost of a held, self-renewing lease in its process' heap.
 struct memory_result {
     std::uint64_t leases = 0;
     std::uint64_t failed = 0;
@@ -66,10 +66,10 @@ lease_holder library_lease_holder();
 inline constexpr std::size_t resource_name_length = 16;
 inline constexpr std::size_t nonce_length = 32;
 
-/// In a fleet's directory.
+/// The path of a node's socket in a fleet's directory.
 [[nodiscard]] std::string unix_socket_in(std::string const& directory, std::uint16_t port);
 
-/// The same for every contestant, and of one length, so that all put the same number of bytes on the wire.
+/// The name for a slot. It has the same length for every contestant, so that all send the same number of bytes.
 std::string resource_name(unsigned run_number, unsigned slot);
 
 } // namespace redlock::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// redlock_cycles CONCURRENCY CYCLES URL...: so many cycles against nodes that are there, and no word: for instructions.sh
-// and native.py.
+// redlock_cycles CONCURRENCY CYCLES URL...: runs this many cycles against existing nodes, without output: for
+// instructions.sh and native.py.
 #include "cycle_client.hpp"
 #include <redlock/redlock.hpp>
 

@@ -11,7 +11,7 @@ namespace redlock::bench {
 
 namespace {
 
-/// Of one server so far.
+/// Returns how many commands one server has executed so far.
 std::uint64_t executed_by(std::uint16_t port)
 {
     constexpr std::string_view question = "INFO stats\r\n";

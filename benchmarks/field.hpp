@@ -18,7 +18,7 @@ public:
     /// \param delay one way; zero: no network
     field(std::size_t nodes, std::chrono::microseconds delay, int server_cpu);
 
-    /// Where clients connect.
+    /// The ports to which clients connect.
     [[nodiscard]] std::vector<std::uint16_t> const& doors() const { return doors_; }
     /// Commands that clients sent; zero without a network.
     [[nodiscard]] std::uint64_t sent() const { return network_ ? network_->commands() : 0; }

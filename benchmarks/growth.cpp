@@ -96,8 +96,8 @@ figures measure(tally& all, std::function<void(clock::duration)> const& wait, do
 struct size {
     std::size_t nodes = 3;
     std::size_t keys = 50;
-    std::size_t waiters = 0; ///< all on one key, in place of keys of their own
-    std::size_t held = 0;    ///< leases beside the cycles
+    std::size_t waiters = 0; ///< all on one key, instead of keys of their own
+    std::size_t held = 0;    ///< leases besides the cycles
     double seconds = 0.5;
 };
 

@@ -78,7 +78,7 @@ public:
 
     void start_timing()
     {
-        std::ranges::fill(ends_, clock::time_point{}); // what came meanwhile was not noted
+        std::ranges::fill(ends_, clock::time_point{}); // renewals meanwhile were not noted
         late.clear();
         timing = true;
     }

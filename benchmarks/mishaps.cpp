@@ -27,7 +27,7 @@ public:
         : what_(what), seen_(seen), all_(all)
     {}
 
-    /// One process that has begun to wait not long ago, so that it is neither first in line nor about to be granted.
+    /// Chooses a process that began to wait a short time ago: it is neither first in the queue nor about to be granted.
     void strike(clock::time_point until)
     {
         for (; clock::now() < until; std::this_thread::sleep_for(50us))

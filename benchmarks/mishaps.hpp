@@ -18,7 +18,7 @@ struct mishap {
 [[nodiscard]] std::vector<mishap> pass_window(contest const& what, board& seen,
                                               std::vector<std::unique_ptr<child>> const& all);
 
-/// Of all that were paused.
+/// Resumes all processes that were paused.
 void resume(std::vector<std::unique_ptr<child>> const& all, std::vector<mishap> const& mishaps);
 
 } // namespace redlock::bench

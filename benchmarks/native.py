@@ -54,7 +54,7 @@ class Server:
         self.process.wait()
 
     def cpu_us(self):
-        """Of all its threads."""
+        """The CPU time of all its threads."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1000
 

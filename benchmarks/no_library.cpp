@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For the programs that measure the limit and the noise only, and build without the library.
+// For programs that measure only the limit and the noise, and build without the library.
 #include "cycle_client.hpp"
 
 namespace redlock::bench {

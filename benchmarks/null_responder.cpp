@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t max_arguments = 16;
 
 struct request {
-    std::array<std::string_view, max_arguments> arguments; // what is beyond is skipped
+    std::array<std::string_view, max_arguments> arguments; // further ones are skipped
     std::size_t count = 0;
     std::size_t bytes = 0;
 };

@@ -37,7 +37,8 @@ struct options {
 /// A list of numbers from `least` on; throws where it is none.
 [[nodiscard]] std::vector<unsigned> numbers(std::string const& text, unsigned least = 1);
 
-/// What the main() of a program does that has no tables to choose from: `measure` tells whether all went well. \return the exit status
+/// The main() of a program without tables to choose from: `measure` returns whether all went well. \return the exit
+/// status
 int run_with_few_options(int argc, char const* const* argv,
                          std::function<bool(bool quick, std::FILE* json)> const& measure);
 

@@ -39,7 +39,7 @@ std::uint16_t free_port()
     return local_port(bind_loopback(0));
 }
 
-/// Another process may take a port between our looking and the server's binding: the answer must be ours.
+/// Another process may take a port between our check and the server's bind: the answer must be our server's.
 bool answers_as(std::uint16_t port, pid_t expected)
 {
     int const fd = connect_loopback(port);

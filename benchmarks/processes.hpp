@@ -19,7 +19,7 @@
 
 namespace redlock::bench {
 
-/// Where client and servers run. With one CPU they share it.
+/// The CPUs of client and servers. With one CPU they share it.
 struct placement {
     int client_cpu = 0;
     int server_cpu = 0;
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] std::span<std::uint16_t const> ports() const noexcept { return ports_; }
     /// Empty: none was wanted, or redis-server was built without TLS.
     [[nodiscard]] std::span<std::uint16_t const> tls_ports() const noexcept { return tls_ports_; }
-    /// Of the unix sockets and the certificates.
+    /// The directory of the unix sockets and the certificates.
     [[nodiscard]] std::string directory() const;
     [[nodiscard]] std::vector<pid_t> ids(std::size_t nodes) const;
 

@@ -39,7 +39,7 @@ std::string vote_command(std::string_view key, std::string_view nonce)
     return "*6\r\n" + bulk("SET") + bulk(key) + bulk(nonce) + bulk("NX") + bulk("PX") + bulk("10000");
 }
 
-/// As the library sends it, without a previous owner and without a marker.
+/// The library's command, without a previous owner and without a marker.
 std::string fenced_vote_command(std::string_view key, std::string_view nonce)
 {
     std::string const proposal(proposal_length, '1');
@@ -86,8 +86,8 @@ struct node {
     descriptor socket;
     std::unique_ptr<char[]> in{new char[capacity]};
     std::size_t have = 0;
-    std::size_t sent = 0;       // of the traffic's bytes
-    std::uint64_t answered = 0; // of the traffic's commands
+    std::size_t sent = 0;       // bytes of the traffic
+    std::uint64_t answered = 0; // commands of the traffic
     bool waits_for_space = false;
 };
 

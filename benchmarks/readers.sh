@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# readers.sh BUILD_DIR [PROCESSES...]: what it costs the servers when so many processes read at once (`redlock run --shared`),
-# beside as many that each hold a plain lock of their own. Three servers, leases of 10 s, renewed after a third of it; twenty
-# seconds each, when all hold their leases. Starts its own servers, without persistence, on free ports, and ends them.
+# readers.sh BUILD_DIR [PROCESSES...]: the cost for the servers when this many processes read at once (`redlock run --shared`),
+# compared with as many that each hold a plain lock of their own. Three servers, leases of 10 s, renewed after a third of it;
+# twenty seconds each, when all hold their leases. Starts its own servers, without persistence, on free ports, and ends them.
 set -euo pipefail
 redlock=$1/bin/redlock
 [ -x "$redlock" ] || { echo "no $redlock"; exit 64; }
@@ -31,7 +31,7 @@ REDLOCK_NODES=$(printf 'redis://127.0.0.1:%s ' "${ports[@]}")
 
 ask() { redis-cli -p "${ports[0]}" "$@"; }
 info() { ask info "$1" | sed -n "s/^$2:\([0-9]*\).*/\1/p"; }
-# Of one server, in microseconds of its CPU and in commands.
+# The use of one server, in microseconds of its CPU and in commands.
 cpu() { awk -v tick="$(getconf CLK_TCK)" '{ print ($14 + $15) * 1000000 / tick }' "/proc/${servers[0]}/stat"; }
 held() { [ "$1" = reader ] && ask zcard prices || ask eval 'local n = 0 for _, k in ipairs(redis.call("keys", "seat-*")) do n = n + 1 end return n' 0; }
 

@@ -33,7 +33,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// What the cycles of one measurement share.
+/// The common state of the cycles of one measurement.
 struct load {
     explicit load(setup const& wanted) : what{wanted}, gauge{wanted} {}
 
@@ -64,7 +64,7 @@ struct with_fence : with_default_token {
     using lock_type = redlock::fenced_mutex;
 };
 
-/// Four of sixteen names of its own at once, others each time.
+/// Four of sixteen names of its own at once, different ones each time.
 struct with_four_names : with_default_token {
     struct lock_type {
         lock_type(redlock::client& locks, std::string const& name, redlock::lock_options const& options)
@@ -83,7 +83,7 @@ struct with_four_names : with_default_token {
     static auto acquire(lock_type& lock) { return lock.sets[lock.next++ % lock.sets.size()].acquire(); }
 };
 
-/// One of eight permits that nobody else wants.
+/// One of eight permits that no other client wants.
 struct with_permit : with_default_token {
     struct lock_type : redlock::semaphore {
         lock_type(redlock::client& locks, std::string name, redlock::lock_options const& options)

@@ -26,7 +26,7 @@ enum side : std::size_t { client_side, server_side };
 
 struct connection;
 
-/// What epoll tells of.
+/// The object that epoll reports.
 struct socket_end {
     descriptor socket;
     connection* of = nullptr;

@@ -22,9 +22,9 @@ class slow_network {
 public:
     slow_network(std::span<std::uint16_t const> servers, std::chrono::microseconds one_way);
 
-    /// One for each server, in their order.
+    /// The ports, one for each server, in their order.
     [[nodiscard]] std::span<std::uint16_t const> ports() const noexcept { return ports_; }
-    /// What clients have sent so far. What a server does inside a script is not among it.
+    /// The number of commands that clients have sent so far, without those inside scripts.
     [[nodiscard]] std::uint64_t commands() const { return commands_->load(); }
 
 private:

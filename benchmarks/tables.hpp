@@ -11,7 +11,7 @@
 
 namespace redlock::bench {
 
-/// One point of the grid: every contestant measured on it, in turns.
+/// One point of the grid: every contestant is measured on it, in sequence.
 struct point {
     std::string_view servers; ///< "redis", on a CPU of their own if there is one, or "null", on the client's
     std::size_t nodes = 0;

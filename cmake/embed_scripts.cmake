@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 # redlock_embed_scripts(<target>)
 #
-# Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree
-# and lets <target> include it. The hash is taken of the very text that is embedded, so the two cannot drift apart.
-# Lines of comments and indentation are left out: servers keep each script, and get it whole if they do not know it.
-# The line "-- with <part>.lua" stands for a part that several have in common, and that may have parts itself. A script may
-# also be a part of another.
+# Turns the *.lua files of src/kind/scripts and src/redis/scripts into the header "redis/scripts.hpp" of the build tree and
+# lets <target> include it. The hash is that of the embedded text, so the two cannot differ. Comment lines and indentation
+# are left out: servers keep each script, and receive all of it if they do not know it. The line "-- with <part>.lua" stands
+# for a part that several scripts have in common, and that may have parts itself. A script may also be a part of another.
 
 set(REDLOCK_SOURCES_DIR "${CMAKE_CURRENT_LIST_DIR}/../src")
 

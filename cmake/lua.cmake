@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-# redlock::lua is Lua 5.1, or LuaJIT, which is as good: the servers in memory of redlock::testing run the library's scripts
-# with it. Without it there is no such target. Installed beside the package's configuration, which needs it, too. Who sets
-# REDLOCK_LUA_INCLUDE_DIR says where it is, with REDLOCK_LUA_LIBRARIES; OFF: it is left out.
+# redlock::lua is Lua 5.1, or LuaJIT, which serves as well: the servers in memory of redlock::testing run the library's
+# scripts with it. Without it there is no such target. This file is installed with the package's configuration, which needs
+# it, too. Set REDLOCK_LUA_INCLUDE_DIR and REDLOCK_LUA_LIBRARIES to choose a Lua; OFF leaves it out.
 if(NOT TARGET redlock::lua)
     if(NOT DEFINED REDLOCK_LUA_INCLUDE_DIR OR REDLOCK_LUA_INCLUDE_DIR MATCHES "NOTFOUND$")
         find_package(Lua 5.1 EXACT QUIET)

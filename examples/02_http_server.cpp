@@ -44,9 +44,9 @@ asio::awaitable<void> work(std::string_view)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
-constexpr auto patience = 2s; // shorter than that of the clients, who would else hear nothing
+constexpr auto patience = 2s; // shorter than that of the clients, who would otherwise get no answer
 
-/// A wait ends with `timed_out` both where others have the lock and where servers are missing.
+/// A wait ends with `timed_out` both if another client has the lock and if servers are missing.
 bool held_by_others(redlock::lock_error const& refused)
 {
     error_code const why =
@@ -64,7 +64,7 @@ response refusal(request const& asked, redlock::lock_error const& refused)
     return busy;
 }
 
-/// For the load balancer: can this process lock at all? The first to ask connects.
+/// For the load balancer: can this process lock at all? The first request connects.
 asio::awaitable<response> ready(redlock::client& locks, request const& asked)
 {
     redlock::mutex probe(locks, "web:ready", {.ttl = 1s});
@@ -99,7 +99,7 @@ asio::awaitable<response> handle(redlock::client& locks, request const& asked)
     }
 
     co_await work(path);
-    bool const ours = lease.valid(); // asked before the answer that others rely on
+    bool const ours = lease.valid(); // asked before the answer that other services rely on
     error_code ec;
     co_await lease.release(asio::redirect_error(asio::use_awaitable, ec));
     if (!ours)
@@ -130,7 +130,7 @@ struct service {
     }
 };
 
-constexpr auto longest_silence = 60s; // of a connection on which nothing is asked
+constexpr auto longest_silence = 60s; // then a connection without a request is closed
 
 asio::awaitable<error_code> read(service& web, beast::tcp_stream& stream, beast::flat_buffer& buffer,
                                  incoming& asked)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For those who come from the Ruby gem redis-objects.
+// For users of the Ruby gem redis-objects.
 //
 //   there                                      here
 //   ----------------------------------------   ------------------------------------------------------------

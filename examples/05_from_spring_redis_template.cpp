@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// For those who wrote their lock with Spring Data's RedisTemplate and two scripts: a lock object that keeps
-// key, owner, lock timeout, start and acquire time and the number of tries, or null.
+// For users of a lock made with Spring Data's RedisTemplate and two scripts: a lock object that keeps key, owner,
+// lock timeout, start and acquire time and the number of tries, or null.
 //
 //   there                                  here
 //   ------------------------------------   ------------------------------------------------------------------
@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 /// The settings that such a class has.
 struct lock_settings {
     std::chrono::milliseconds lock_timeout = 2s;
-    std::chrono::milliseconds try_lock_timeout = 0ms; ///< 0: for ever
+    std::chrono::milliseconds try_lock_timeout = 0ms; ///< 0: without limit
     unsigned try_count = 0;                           ///< 0: without limit
 };
 
@@ -64,7 +64,7 @@ private:
         return both ? std::min(tries, settings.try_lock_timeout) : std::max(tries, settings.try_lock_timeout);
     }
 
-    std::chrono::milliseconds longest_wait_; ///< 0: for ever
+    std::chrono::milliseconds longest_wait_; ///< 0: without limit
     redlock::mutex mutex_;
 };
 

@@ -19,7 +19,7 @@ redlock::config settings(std::vector<std::string> urls)
     return {.nodes = std::move(urls), .admission = {.assume_fresh = true}};
 }
 
-/// A callback gets the error first, then the lease. The lease is moved on to whatever goes on with it.
+/// A callback gets the error first, then the lease, which it passes on to the next step.
 void with_callbacks(std::vector<std::string> const& urls, example::promises& promises)
 {
     asio::io_context context;
@@ -63,7 +63,8 @@ void with_futures(std::vector<std::string> const& urls, example::promises& promi
     loop.join();
 }
 
-/// A deferred operation is a value: made now, started when it is awaited, or joined to others before.
+/// A deferred operation is a value: it is made now, and starts when it is awaited, or joined to other operations
+/// before.
 asio::awaitable<void> with_deferred(redlock::client& locks, example::promises& promises)
 {
     redlock::mutex door{locks, "door"};
@@ -89,7 +90,7 @@ asio::awaitable<void> with_deferred(redlock::client& locks, example::promises& p
                   "a slot cancels one waiter, and leaves it with nothing");
 }
 
-/// The completion runs where its handler belongs, whatever thread serves the sockets.
+/// The completion runs on its handler's executor, whichever thread serves the sockets.
 void on_another_executor(std::vector<std::string> const& urls, example::promises& promises)
 {
     asio::thread_pool workers(1);

@@ -20,11 +20,11 @@ std::vector<std::string> few_rights(std::vector<std::string> more = {})
 {
     std::vector<std::string> arguments{
         "--user", "default", "off", "--user", user, "on", ">" + std::string(password), "~lock:*",
-        // what no lock goes without
+        // every lock needs these
         "+set", "+get", "+del", "+pexpire", "+eval", "+evalsha",
         // restarts, durable servers, steps of clocks; and, of waiters, to be woken
         "+info", "+config|get", "+time", "+client|tracking", "+pttl",
-        // of those who wait for one lock, to be served in their order
+        // the fair queue needs these
         "+subscribe", "+publish", "+exists", "+type", "+zadd", "+zrange", "+zrem", "+zrank", "+zscore",
         "+zcard", "&redlock-to:*"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -59,7 +59,7 @@ std::string try_out(redlock::config settings)
         auto use = [](redlock::client& owner) -> asio::awaitable<unsigned> {
             redlock::mutex printer(owner, "printer", {.node_timeout = 2s});
             redlock::lease lease = co_await printer.try_acquire();
-            // One by one the late votes come in, too: all three nodes work.
+            // The late votes arrive one by one, too: all three nodes work.
             asio::steady_timer pause(co_await asio::this_coro::executor);
             for (int tries = 0; lease.votes() != 3 && tries != 500; ++tries) {
                 pause.expires_after(10ms);
@@ -109,7 +109,7 @@ int main()
     by_url.key_prefix = "lock:";
     expect(promises, "by URL", try_out(by_url), "3 votes");
 
-    // Or the struct says what is common to all, and no URL shows a secret.
+    // Or the struct holds the common settings, and no URL shows a secret.
     redlock::config by_struct{
         .nodes = {plain.url(), "unix://" + socket, "rediss://127.0.0.1:" + tls_port},
         .username = user,
@@ -121,7 +121,7 @@ int main()
     };
     expect(promises, "by struct", try_out(by_struct), "3 votes");
 
-    // Or they are asked for at each connection.
+    // Or a function is asked for the password at each connection.
     redlock::config by_provider = by_struct;
     by_provider.username.clear();
     by_provider.password.clear();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// A job that must run once per period in a fleet: every server runs this program, one of them at a time is the leader, and
-// when it dies another one takes over where it stopped. The lock decides who runs the job; that no period is ever run
-// twice, not even by a leader that was paused beyond its lease, is decided where the result is written, by the fencing
-// token.
+// A job that must run once per period in a fleet: every server runs this program, and one of them at a time is the leader.
+// If it dies, another one continues where it stopped. The lock chooses the leader. The fencing token, which is compared
+// where the result is written, makes sure that no period is run twice, not even by a leader that was paused beyond its
+// lease.
 //
 //   09_scheduled_job                        three processes, leaders are killed and stopped; checks itself
 //   09_scheduled_job DATABASE redis-url...  one member of the fleet, until interrupted
@@ -35,9 +35,9 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-constexpr auto period_length = 200ms; // of the demonstration; a real one is an hour or a day
+constexpr auto period_length = 200ms; // for the demonstration; a real one is an hour or a day
 
-/// Which period was run, by whom: a table that all members of the fleet reach.
+/// Records which process ran which period: a table that all members of the fleet reach.
 class ledger {
 public:
     explicit ledger(std::string const& file)
@@ -194,7 +194,7 @@ public:
             end(pid, SIGKILL);
     }
 
-    /// What `waitpid` says of it.
+    /// Returns the status that `waitpid` reports.
     int end(pid_t pid, int signal)
     {
         int status = 0;
@@ -208,7 +208,7 @@ private:
     std::set<pid_t> processes_;
 };
 
-/// Polls the database, as a person would who looks at the ledger.
+/// Polls the database, as a person would.
 pid_t wait_for_runs(ledger& results, std::size_t at_least, pid_t not_by = 0)
 {
     for (int tries = 0; tries != 6000; ++tries) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A log of what happens to locks, with spdlog: an observer turns each event into one line of key=value pairs, on a
-// level that says whether anybody has to look. The lines go to a queue, and a thread of spdlog's writes them: a slow
-// disk must not hold up the renewals, which run where the observer is called.
+// Logs the events of locks with spdlog: an observer turns each event into one line of key=value pairs, on a level that says
+// whether it needs attention. The lines go to a queue, and a thread of spdlog's writes them: a slow disk must not hold up
+// the renewals, which run where the observer is called.
 // Run: 11_logging_spdlog. It starts three Redis servers of its own, with a password, and kills two of them.
 #include "local_redis.hpp"
 #include <redlock/redlock.hpp>
@@ -25,8 +25,8 @@ long long in_ms(std::chrono::nanoseconds time)
     return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-/// Names and the servers' own words are quoted and escaped ({:?}): whoever chooses the name of a lock must not be able
-/// to write lines of his own. spdlog reports its own errors itself and throws none.
+/// Names and the servers' texts are quoted and escaped ({:?}): a user who chooses the name of a lock must not be
+/// able to write lines of the log. spdlog reports its own errors itself and throws none.
 class lock_log final : public redlock::observer {
 public:
     explicit lock_log(std::shared_ptr<spdlog::logger> log) : log_(std::move(log)) {}
@@ -133,7 +133,7 @@ private:
 
 using memory = std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt>;
 
-/// To the terminal what is worth a look; into memory, for this example's promises, everything that is formatted.
+/// Shows important lines on the terminal, and keeps every formatted line in memory for this example's promises.
 std::shared_ptr<spdlog::logger> make_log(memory const& lines)
 {
     auto terminal = std::make_shared<spdlog::sinks::stdout_sink_mt>();
@@ -185,7 +185,7 @@ asio::awaitable<void> live_through(example::nodes& servers, redlock::client& loc
     redlock::lease none = co_await invoice.acquire_for(100ms, asio::redirect_error(asio::use_awaitable, why));
 }
 
-/// What the servers answer is in the log, so it must not hold what they were told.
+/// The log contains servers' answers, so these must not contain the password.
 asio::awaitable<void> log_in_wrongly(redlock::client& locks)
 {
     error_code why;
@@ -238,7 +238,7 @@ int main()
         story.get();
         aside.get();
     }
-    spdlog::shutdown(); // what is still in the queue is written
+    spdlog::shutdown(); // writes the lines that are still queued
     check(promises, servers, lines);
     return promises.exit_code();
 }

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using request = http::request<http::string_body>;
 using response = http::response<http::string_body>;
 
-constexpr redlock::lock_options quickly{.ttl = 1s}; // of the demonstration; 10 s is a good beginning
+constexpr redlock::lock_options quickly{.ttl = 1s}; // for the demonstration; start with 10 s
 
 struct member {
     redlock::election seat;
@@ -64,7 +64,7 @@ asio::awaitable<void> campaign(member& self)
     }
 }
 
-/// Knows who leads, whoever it is.
+/// Keeps the present leader's information.
 asio::awaitable<void> observe(member& self)
 {
     asio::steady_timer pause(co_await asio::this_coro::executor);
@@ -93,7 +93,7 @@ response handle(member const& self, request const& asked)
 {
     std::string const path(asked.target());
     if (path == "/run/" + std::to_string(self.leader.term()) && self.leader.valid())
-        return answer(asked, http::status::ok, "done\n"); // what it writes carries the term
+        return answer(asked, http::status::ok, "done\n"); // send the term with everything that the job writes
     if (path.starts_with("/run/"))
         return answer(asked, http::status::conflict, "not the leader of that term\n");
     if (self.known.vacant)

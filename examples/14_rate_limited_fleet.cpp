@@ -23,9 +23,9 @@ using namespace std::chrono_literals;
 constexpr unsigned capacity = 4;
 constexpr unsigned workers = 6;
 constexpr unsigned calls_each = 30;
-constexpr unsigned heavy_each = 5; // that are as much work as two
+constexpr unsigned heavy_each = 5; // each is as much work as two
 constexpr unsigned all_calls = workers * (calls_each + heavy_each) + 1;
-constexpr redlock::lock_options quickly{.ttl = 3s}; // of the demonstration; 10 s is a good beginning
+constexpr redlock::lock_options quickly{.ttl = 3s}; // for the demonstration; start with 10 s
 
 redlock::config settings(std::vector<std::string> const& urls)
 {
@@ -34,7 +34,7 @@ redlock::config settings(std::vector<std::string> const& urls)
         .admission = {.assume_fresh = true}}; // the servers are new: nothing can have been lost by a restart
 }
 
-/// It does not defend itself: it counts how much it is asked for at once.
+/// A backend without a limit of its own: it counts concurrent calls.
 class backend {
 public:
     explicit backend(asio::io_context& context)

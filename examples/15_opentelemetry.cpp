@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using tracer = otel::nostd::shared_ptr<otel::trace::Tracer>;
 using finished = std::vector<std::unique_ptr<otel::sdk::trace::SpanData>>;
 
-/// A request with a span of its own. What the lock does meanwhile becomes its children.
+/// A request with a span of its own. The lock's spans become its children.
 asio::awaitable<void> book(redlock::mutex seat, tracer spans, lock_spans& locks)
 {
     auto const request = spans->StartSpan("book");

@@ -22,7 +22,8 @@ public:
     /// No token has been shown yet.
     explicit fenced_register(T value = {}) : value_(std::move(value)) {}
 
-    /// The value, or nothing if a larger token has been shown: then the lease has ended, whatever its holder believes.
+    /// The value, or empty if a larger token has been shown: then the lease has ended, even if its holder does not
+    /// know.
     [[nodiscard]] std::optional<T> read(std::uint64_t token)
     {
         std::scoped_lock const guard(lock_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ways of Asio that need nothing but Boost 1.81: the guide's page on them. What needs more is in guide_spawn.cpp,
-// guide_cancel_after.cpp and guide_cobalt.cpp.
+// The completion tokens and executors of Asio that need nothing but Boost 1.81: the guide's page on them.
+// guide_spawn.cpp, guide_cancel_after.cpp and guide_cobalt.cpp need more.
 // Run: guide_asio                  with three Redis servers of its own
 //      guide_asio redis://a:6379…  with yours
 #include "local_redis.hpp"

@@ -16,16 +16,17 @@
 
 namespace asio = boost::asio;
 
-/// One step. The other clients of the lock take it, too, before anybody takes the next one.
+/// One step. All clients of the lock take this step before any client takes the next one.
 asio::awaitable<void> step(redlock::client& locks, std::vector<std::string> nodes)
 {
-    // From here on new operations ask the new nodes. It completes when what began before has ended.
+    // From here on new operations ask the new nodes. Completes when earlier operations have ended.
     co_await locks.change_nodes(nodes);
     std::cout << "the former nodes are not used any more\n";
 }
 
-/// A lease that is held for long would keep the step from completing. Its keys stay where they are: nobody comes in
-/// between, if the new nodes confirm it before its time is over. If the list is refused, the present ones do.
+/// A lease that is held for a long time would keep the step from completing. Its keys stay on the former nodes. If
+/// the new nodes confirm the lease before its time is over, no other client had the lock in between. If the list
+/// is refused, the present nodes confirm it.
 asio::awaitable<void> step_with(redlock::lease& held, redlock::mutex& lock, redlock::client& locks,
                                 std::vector<std::string> nodes)
 {
@@ -35,7 +36,7 @@ asio::awaitable<void> step_with(redlock::lease& held, redlock::mutex& lock, redl
     held.detach();
     redlock::lease moved = lock.adopt(nonce);
     co_await moved.extend();
-    if (std::chrono::steady_clock::now() >= until) // others may have come and gone
+    if (std::chrono::steady_clock::now() >= until) // another client may have had the lock
         throw std::runtime_error("the lease came too late");
     held = std::move(moved);
     co_await changed(asio::use_awaitable);

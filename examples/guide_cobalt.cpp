@@ -20,7 +20,7 @@ cobalt::task<void> book(redlock::mutex seat, int& booked)
     co_await lease.release(cobalt::use_op);
 }
 
-/// Whatever ends first cancels the other.
+/// The operation that ends first cancels the other one.
 cobalt::promise<bool> got_in_time(redlock::mutex lock, std::chrono::milliseconds time)
 {
     asio::steady_timer timer(co_await cobalt::this_coro::executor, time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The library's lines in a logger that the program has already, and beside them an observer of the program's own.
+// Writes the library's lines to the program's own logger, and adds an observer of the program.
 // Run: guide_logging. It starts three Redis servers of its own, and kills one.
 #include "local_redis.hpp"
 #include <redlock/redlock.hpp>

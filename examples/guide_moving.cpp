@@ -17,11 +17,11 @@ using namespace std::chrono_literals;
 using error_code = boost::system::error_code;
 using steady_clock = std::chrono::steady_clock;
 
-/// What the old holder sends to the new one, over a connection that nobody else reads: who knows the nonce can release the
-/// lock.
+/// The old holder's message to the new one. Send it over a private connection: a client that knows the nonce can
+/// release the lock.
 struct parcel {
     std::string nonce;
-    std::uint64_t token = 0; // of a fenced lock
+    std::uint64_t token = 0; // for a fenced lock
     std::chrono::nanoseconds left{};
 };
 
@@ -40,13 +40,13 @@ asio::awaitable<redlock::lease> take_over(redlock::fenced_mutex& lock, parcel co
     co_return mine;
 }
 
-/// Without a token: `asked` is the time before the new holder asked the old one for the parcel.
+/// Without a token, the time decides: `asked` is the time before the new holder asked the old one for the parcel.
 asio::awaitable<redlock::lease> take_over(redlock::mutex& lock, steady_clock::time_point asked,
                                           parcel const& got)
 {
     redlock::lease mine = lock.adopt(got.nonce);
     co_await mine.extend();
-    if (steady_clock::now() >= asked + got.left) // others may have come and gone
+    if (steady_clock::now() >= asked + got.left) // another client may have had the lock
         throw std::runtime_error("the lease came too late");
     co_return mine;
 }

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-// Who takes part in the stories of guide_stories.cpp.
+// The participants in the stories of guide_stories.cpp.
 
 namespace story_telling {
 
@@ -44,7 +44,7 @@ inline asio::awaitable<void> sleep(std::chrono::milliseconds time)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// What a participant does with the lock.
+/// How a participant uses the lock.
 struct role {
     std::string name;
     std::chrono::milliseconds holds_for = 300ms;

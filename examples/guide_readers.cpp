@@ -15,7 +15,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// What stands in a place that all processes reach; half of a change must not be seen.
+/// Data that all processes reach; no reader may see half of a change.
 struct price_list {
     int version = 0;
     int checksum = 0;
@@ -23,7 +23,7 @@ struct price_list {
 
 asio::awaitable<bool> read(redlock::shared_mutex lock, price_list const& prices)
 {
-    redlock::lease lease = co_await lock.acquire_shared(); // others may read at the same time
+    redlock::lease lease = co_await lock.acquire_shared(); // other readers may read at the same time
     bool const whole = prices.version == prices.checksum;
     co_await lease.release();
     co_return whole;

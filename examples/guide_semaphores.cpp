@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Work of which only so much may go on at once in a fleet: the guide's page on semaphores.
+// Work that must be limited in a fleet: the guide's page on semaphores.
 // Run: guide_semaphores                  with three Redis servers of its own
 //      guide_semaphores redis://a:6379…  with yours
 #include "run.hpp"
@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using namespace asio::experimental::awaitable_operators;
 
-/// In a place that all processes reach.
+/// Data that all processes reach.
 struct farm {
     unsigned busy = 0;
     unsigned most = 0;
@@ -73,7 +73,7 @@ asio::awaitable<bool> render_unless_busy(redlock::client& locks, farm& shared)
     co_return true;
 }
 
-/// One of several that each serve one at a time. It remembers the largest token that it has seen.
+/// One of several stations that each serve one client at a time. It remembers the largest token that it has seen.
 struct station {
     std::uint64_t seen = 0;
     bool use(std::uint64_t token)

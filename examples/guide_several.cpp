@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Transfers between accounts, each of which touches two: the guide's page on several locks at once.
+// Transfers between two accounts each: the guide's page on several locks at once.
 // Run: guide_several                  with three Redis servers of its own
 //      guide_several redis://a:6379…  with yours
 #include "run.hpp"
@@ -15,7 +15,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// In a place that all processes reach. The sum must not change.
+/// Data that all processes reach. The sum must not change.
 using accounts = std::map<std::string, int>;
 
 asio::awaitable<void> think()

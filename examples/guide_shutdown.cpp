@@ -38,7 +38,7 @@ void stop_on_signals(asio::io_context& context, redlock::client& locks, bool& en
     auto after = [&, stop, signals](std::exception_ptr) {
         ended = true;
         signals->cancel();
-        locks.shutdown([](error_code ec) { // whatever is still held, and the connections
+        locks.shutdown([](error_code ec) { // ends remaining leases and connections
             if (ec)
                 std::cerr << "a key may be left behind for ttl + slack: " << ec.message() << '\n';
         });

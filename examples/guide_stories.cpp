@@ -21,7 +21,7 @@ struct line {
     std::string who, what, text;
 };
 
-/// One story: three servers, participants, a resource that checks tokens, and what was told.
+/// One story: three servers, participants, a resource that checks tokens, and the messages.
 class story {
 public:
     story(std::string id, std::string title)
@@ -93,7 +93,7 @@ public:
                 return each;
         return {};
     }
-    /// Waits for it, without a limit of its own: whoever runs this has one.
+    /// Waits for the message without a limit: the caller has one.
     asio::awaitable<line> until(std::string who, std::string what)
     {
         while (!told(who, what))

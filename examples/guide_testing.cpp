@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// What is to be tested. It is given its client, and so knows nothing of servers.
+/// The function under test. It is given its client, and so knows nothing of servers.
 asio::awaitable<std::string> book(redlock::client& locks, std::string seat)
 {
     redlock::mutex lock{locks, "seat:" + seat};
@@ -30,7 +30,7 @@ asio::awaitable<std::string> book(redlock::client& locks, std::string seat)
 /// How the program waits: on a timer when it ships, in the world's time in a test.
 using pauses = std::function<asio::awaitable<void>(std::chrono::milliseconds)>;
 
-/// So is this: it works for as long as it holds the lock, and says how far it has come.
+/// Another function under test: it works for as long as it holds the lock, and counts its steps.
 asio::awaitable<void> reindex(redlock::mutex lock, pauses pause, int& steps)
 {
     auto body = [&](redlock::lease&) -> asio::awaitable<void> {
@@ -49,7 +49,7 @@ asio::awaitable<int> checksum(redlock::client& locks, asio::thread_pool& workers
     co_return co_await asio::co_spawn(workers, work(), asio::use_awaitable);
 }
 
-/// And this, which is given a lease.
+/// A third one, which is given a lease.
 std::string write(redlock::lease const& held)
 {
     return held.valid() ? "written with token " + std::to_string(held.fencing_token()) : "not written";

@@ -12,7 +12,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// What is to be tested: waits for the lock for five seconds.
+/// The function under test: waits for the lock for five seconds.
 asio::awaitable<std::string> report(redlock::client& locks)
 {
     redlock::mutex lock{locks, "nightly-report"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Testing code that takes locks against real servers that the test starts, with `assume_fresh`. What a test wants to
-// see is success, a lock that somebody else holds, and servers that are gone.
+// Testing code that takes locks against real servers that the test starts, with `assume_fresh`. A test needs three
+// cases: success, a lock that another client holds, and servers that are gone.
 // Run: guide_testing_servers
 #include "local_redis.hpp"
 #include <redlock/redlock.hpp>
@@ -11,7 +11,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// What is to be tested. It is given its client, and so knows nothing of servers.
+/// The function under test. It is given its client, and so knows nothing of servers.
 asio::awaitable<std::string> book(redlock::client& locks, std::string seat)
 {
     redlock::mutex lock{locks, "seat:" + seat};
@@ -27,7 +27,7 @@ asio::awaitable<redlock::lease> take(redlock::mutex lock)
     co_return co_await lock.acquire();
 }
 
-/// One test's world: servers, a context, and a client for whom the servers are new.
+/// One test's world: servers, a context, and a client that takes the servers for new.
 struct fixture {
     example::nodes servers{3};
     asio::io_context context;

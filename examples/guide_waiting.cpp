@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How long to wait for a lock, what to wait for, and who comes next: the guide's page on waiting.
+// How long to wait for a lock, with which limit, and in which order: the guide's page on waiting.
 // Run: guide_waiting                  with three Redis servers of its own
 //      guide_waiting redis://a:6379…  with yours
 #include "run.hpp"
@@ -20,14 +20,14 @@ asio::awaitable<error_code> at_most(redlock::mutex lock, std::chrono::millisecon
 {
     error_code ec;
     redlock::lease lease = co_await lock.acquire_for(time, asio::redirect_error(asio::use_awaitable, ec));
-    co_return ec; // timed_out: others had it all the time, or no quorum answered
+    co_return ec; // timed_out: another client had the lock all the time, or no quorum answered
 }
 
 asio::awaitable<error_code> until(redlock::mutex lock, std::chrono::steady_clock::time_point deadline)
 {
     error_code ec;
     auto token = asio::redirect_error(asio::use_awaitable, ec);
-    redlock::lease lease = co_await lock.acquire_until(deadline, token); // of any clock
+    redlock::lease lease = co_await lock.acquire_until(deadline, token); // any clock
     co_return ec;
 }
 
@@ -57,7 +57,7 @@ asio::awaitable<bool> done_in_time(redlock::mutex lock, std::chrono::millisecond
     using namespace asio::experimental::awaitable_operators;
     redlock::lease lease = co_await lock.acquire_for(time);
     auto first = co_await (do_it() || lease.ended());
-    co_return first.index() == 0; // what the work had begun is unwound by now
+    co_return first.index() == 0; // the work has been unwound by now
 }
 
 asio::awaitable<void> run_in_time(redlock::mutex lock, std::chrono::milliseconds time, work do_it)
@@ -73,7 +73,7 @@ redlock::lock_options gives_up_soon_without_servers()
 
 redlock::lock_options fair_to_others()
 {
-    return {.handover = {.batch = 4, .period = 50ms}}; // then others have their turn
+    return {.handover = {.batch = 4, .period = 50ms}}; // then other clients can get the lock
 }
 
 redlock::lock_options at_most_a_minute()
@@ -171,7 +171,7 @@ asio::awaitable<void> show(redlock::client& locks, example::promises& promises)
 
     bool second_got_it = false;
     door.acquire([&](error_code e, redlock::lease lease) { second_got_it = !e && lease.valid(); });
-    co_await held.release(); // goes to the one who waits, without a word to the servers
+    co_await held.release(); // goes to the waiter, without a message to the servers
     redlock::lease again = co_await door.acquire();
     promises.keep(second_got_it && stopped == asio::error::operation_aborted, "first come, first served");
 

@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-// What the examples share: Redis servers of their own, so that they run without any preparation. Linux.
+// The common parts of the examples: Redis servers of their own, so that they run without any preparation. Linux.
 namespace example {
 
 /// A `redis-server` on a free loopback port, in a directory of its own; it ends with this object or this

@@ -60,7 +60,7 @@ public:
                 node.key_gone.Increment();
             return;
         case redlock::node_result::granted:
-        case redlock::node_result::free: // of inspections alone
+        case redlock::node_result::free: // only inspections answer this
         case redlock::node_result::pending: return;
         }
     }
@@ -179,7 +179,7 @@ private:
         hold_seconds_.Observe(in_seconds(e.held));
     }
 
-    /// What a scrape tells of each metric.
+    /// Returns the help text of a metric.
     static std::string help(std::string_view name)
     {
         constexpr std::pair<std::string_view, std::string_view> texts[] = {
@@ -202,7 +202,7 @@ private:
             std::ranges::find(texts, name, &std::pair<std::string_view, std::string_view>::first)->second);
     }
 
-    // Of the same registry, name and labels it is the same series again.
+    // The same registry, name and labels give the same series again.
     prometheus::Counter& counter(char const* name, prometheus::Labels const& labels)
     {
         return prometheus::BuildCounter().Name(name).Help(help(name)).Register(registry_).Add(labels);

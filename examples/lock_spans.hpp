@@ -33,7 +33,8 @@ public:
         : tracer_(std::move(tracer))
     {}
 
-    /// From now on the spans of this lock are children of that span; of none, if it is not valid. On the client's executor.
+    /// From now on the spans of this lock are children of `of`, or of no span if it is not valid. Call it on the
+    /// client's executor.
     void parent(std::string const& resource, opentelemetry::trace::SpanContext const& of)
     {
         parents_.insert_or_assign(resource, of);
@@ -77,7 +78,7 @@ public:
         if (e.attempts != 0)
             for (auto const& add : std::exchange(noted(e.resource), {}))
                 add(*made);
-        // Others have the lock: that is an answer. All else is for somebody to look at.
+        // A lock that another client has is no failure. Everything else needs attention.
         if (e.result && e.result != redlock::errc::contended &&
             e.result != boost::asio::error::operation_aborted)
             made->SetStatus(opentelemetry::trace::StatusCode::kError, in_words(e.result));
@@ -103,7 +104,7 @@ public:
 
 private:
     using event = std::function<void(span&)>;
-    static constexpr std::size_t most_events = 128; // what the SDK keeps of a span, too
+    static constexpr std::size_t most_events = 128; // the SDK's own limit of a span, too
 
     static opentelemetry::nostd::string_view text(std::string_view s) { return {s.data(), s.size()}; }
     static std::string in_words(boost::system::error_code ec) { return ec ? ec.message() : "acquired"; }

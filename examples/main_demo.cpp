@@ -26,7 +26,7 @@ long long in_ms(clock_type::duration time)
     return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-/// One line for everything that happens: when, who, what.
+/// Prints one line for every event: time, participant, text.
 class timeline {
 public:
     void say(std::string_view who, std::string_view what) const
@@ -172,7 +172,7 @@ public:
         asio::co_spawn(context_, watch_.look(), asio::detached);
         asio::co_spawn(context_, misfortunes(), [&](std::exception_ptr thrown) {
             failure = thrown;
-            context_.stop(); // whoever waits in vain would wait on
+            context_.stop(); // waiters must not wait on
         });
         context_.restart();
         context_.run();
@@ -315,7 +315,7 @@ private:
                      "  docs/promise.md           what you may rely on\n";
     }
 
-    /// What the machine did is no fault of the locks. But never may two be inside at once.
+    /// A stall of the machine is no fault of the locks. But two participants may never hold the lock at once.
     [[nodiscard]] int exit_code() const
     {
         if (promises_.exit_code() == EXIT_SUCCESS || !watch_.stalled() || most_inside_ != 1)
@@ -334,7 +334,7 @@ private:
     participant bob_{context_, out_, "bob", servers_};
     participant carol_{context_, out_, "carol", servers_};
 
-    int inside_ = 0; ///< who believe that they hold the lock
+    int inside_ = 0; ///< participants that believe they hold the lock
     int most_inside_ = 0;
     int turns_ = 0;
     int successors_ = 0;

@@ -13,7 +13,7 @@
 // The scraper's side of the metrics example: enough of it to check what is exposed.
 namespace example {
 
-/// What Prometheus does every few seconds.
+/// Requests the page as Prometheus does every few seconds.
 inline boost::asio::awaitable<std::string> scrape(std::uint16_t port)
 {
     namespace http = boost::beast::http;
@@ -29,7 +29,7 @@ inline boost::asio::awaitable<std::string> scrape(std::uint16_t port)
     co_return response.body();
 }
 
-/// Of one series, as it was scraped; NaN if it is not there.
+/// Returns the scraped value of one series; NaN if it is not there.
 inline double value(std::string const& page, std::string const& series)
 {
     auto const line = ("\n" + page).find("\n" + series + ' ');

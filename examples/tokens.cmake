@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# Completion tokens that need more than the library does. What is not here is left out, with a word:
+# Completion tokens that need more than the library does. Missing ones are left out, with a message:
 #   redlock_absent_tokens     names of tokens
 #   redlock_token_libraries   what the others link
 set(redlock_absent_tokens "")

@@ -10,7 +10,7 @@ if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
     # Two clones of one state share what is compiled, wherever they stand.
     export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
-    # What ccache asks for where headers are precompiled; nothing here reads __TIME__.
+    # ccache requires this for precompiled headers; nothing here reads __TIME__.
     export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
     # Files are compared as they are, not as they are preprocessed: #pragma once knows a header of a precompiled one by its
     # whole text, so one that was made before a comment changed must not be taken for the new one.
@@ -41,7 +41,7 @@ ticking()
     wait $ticker 2>/dev/null || true
     return $code
 }
-# What the test programs that run have done of their cases, where $REDLOCK_TEST_PROGRESS is.
+# Prints how far the running test programs are, from $REDLOCK_TEST_PROGRESS.
 progress() { (cd "${REDLOCK_TEST_PROGRESS:-/nowhere}" 2>/dev/null && grep -Hs . -- * | sed 's/^/, /; s/:/ /' | tr -d '\n') || true; }
 
 # pypi REQUIREMENT...: installs from the Python Package Index into build/python; fails, without a word, where it cannot.
@@ -64,8 +64,8 @@ in_its_own_shell()
     set -e
 }
 
-# apt_beside PLACE SUITE...: an `apt` that knows these suites of Debian alone and writes into that place, so the machine's
-# packages stay as they are. Where Debian is, apt's own configuration says.
+# apt_beside PLACE SUITE...: an `apt` that knows these suites of Debian alone and writes into PLACE, so the machine's
+# packages are not changed. The mirror is that of apt's own configuration.
 apt_beside()
 {
     local place=$1 mirror suite

@@ -23,14 +23,14 @@ struct task {
     unsigned workers = 1;
     unsigned permits = 1;
     std::int64_t hold_us = 0;
-    std::int64_t pause_low_us = 10'000; ///< of a polling client between two attempts
+    std::int64_t pause_low_us = 10'000; ///< between two attempts of a polling client
     std::int64_t pause_high_us = 50'000;
     std::string variant;
     std::string samples; ///< the file they go to
     std::string run;     ///< part of every key, the same for all processes of a run
 
     [[nodiscard]] std::string key(unsigned worker) const;
-    /// Of the workload "readers".
+    /// Is this a writer of the workload "readers"?
     [[nodiscard]] static bool writes(unsigned worker) { return worker % 10 == 0; }
 };
 
@@ -62,11 +62,13 @@ public:
     void failure(std::string const& text) { ++failures_[text]; }
     [[nodiscard]] bool over() const { return now_ns() >= when_.ends; }
 
-    /// Writes samples and result, and ends the process: whoever waits for a lock is not asked.
+    /// Writes samples and result, and ends the process, even if workers wait for a lock.
     [[noreturn]] void finish() const;
 
 private:
-    static constexpr std::int64_t workers_sampled = 16; ///< of cycles; reading clocks shall not weigh on all
+    static constexpr std::int64_t workers_sampled =
+        16; ///< cycles of these are sampled; reading clocks shall not slow
+            ///< all of them
 
     task const& what_;
     window when_;

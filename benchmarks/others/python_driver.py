@@ -71,7 +71,7 @@ async def work(what, lock, worker, seen):
             releasing = now()
             await release(held)
             seen.cycle((worker, asked, granted, releasing, now()))
-        except Exception as error:  # what a library throws is part of the result
+        except Exception as error:  # the library's exception is part of the result
             seen.failure(error)
             await asyncio.sleep(0)
 

@@ -46,7 +46,7 @@ def placement():
 
 
 def build_all(wanted, build):
-    """What cannot be built is left out, and it is said why."""
+    """Builds the drivers. A driver that cannot be built is skipped, with the reason."""
     build.mkdir(parents=True, exist_ok=True)
     known, skipped = {}, {}
     for driver in wanted:

@@ -111,13 +111,13 @@ public:
     /// How many operations of this client wait for a lock of this name. Any thread.
     [[nodiscard]] std::size_t waiting() const noexcept;
 
-    /// What each node answered to the last attempt that was decided, through any lock of this name and client. While an
-    /// operation waits, the table also says who holds the key on a node and for how much longer, if the node has said so.
-    /// Any thread.
+    /// Returns each node's answer to the last attempt that was decided, through any lock of this name and client. While
+    /// an operation waits, the table also names the holder of the key on each node and the time left, if the node has
+    /// reported them. Any thread.
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
 
     /// Makes a `lock_error` from an error that an acquisition of this lock completed with, for logs and for throwing.
-    /// It serves tokens that give an error code, or throw a plain `system_error`. `with_diagnostics` says more: how
+    /// Use it with tokens that give an error code, or throw a plain `system_error`. `with_diagnostics` says more: how
     /// long the operation waited, and its `last_failure()`. The text names the lock. If the error comes from the nodes'
     /// answers, the `lock_error` carries `last_attempt()`. Call it when the operation completes: later attempts of this
     /// client for the same name replace the table.

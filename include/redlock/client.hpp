@@ -28,7 +28,7 @@ namespace detail {
 class succession;
 struct engine_access;
 struct lock_access;
-/// The exception that tells the story of an error: a `lock_error` that names the client by its nodes, or `std::bad_alloc`.
+/// Returns the exception for an error: a `lock_error` that names the client by its nodes, or `std::bad_alloc`.
 REDLOCK_EXPORT std::exception_ptr explained(std::shared_ptr<succession> const&,
                                             boost::system::error_code) noexcept;
 } // namespace detail
@@ -116,15 +116,16 @@ public:
     template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto shutdown(Token&& token = {});
 
-    /// Replaces `config::nodes` by a copy of `nodes` while the client runs; all other settings stay. What begins from now on uses the new nodes,
-    /// also through locks that were made before. What began before, and the leases that come of it, stay with the
-    /// former nodes until they end, on connections of their own. What this client knows of a server that is in both lists is
-    /// kept. A node that is new is judged as by a new client, whatever `admission_settings::assume_fresh` says.
+    /// Replaces `config::nodes` by a copy of `nodes` while the client runs; all other settings stay. Operations that
+    /// start from now on use the new nodes, also through locks that were made before. Operations that started before
+    /// the change, and their leases, stay with the former nodes until they end, on connections of their own. The client
+    /// keeps its knowledge of each server that is in both lists. A new node is judged as by a new client, whatever
+    /// `admission_settings::assume_fresh` says.
     ///
-    /// Two clients of which one has the old list and one the new one must exclude each other. So one node can be added or
-    /// removed at a time, and a node is replaced in two steps: change all clients of the lock to the list with one node
-    /// more, and then all of them to the list without the other. Between the two steps wait until each client has
-    /// completed the first, and, if one of them crashed or has detached a lease, for the longest ttl + slack
+    /// Two clients must exclude each other even if one has the old list and the other has the new one. Therefore add or
+    /// remove one node at a time. Replace a node in two steps: change all clients of the lock to the list with one node
+    /// more, and then all of them to the list without the other node. Between the two steps wait until each client has
+    /// completed the first. If one of them crashed or has detached a lease, also wait for the longest ttl + slack
     /// (docs/howto/change_nodes.md).
     ///
     /// Takes effect immediately. Completes when operations and leases that started before the change have ended. To move a
@@ -135,7 +136,8 @@ public:
     /// `void(boost::system::error_code)`
     /// \par Errors
     /// `errc::misconfigured`: a URL is unusable, or a majority of the one list can miss one of the other.
-    /// `std::errc::operation_in_progress`: what began before the last change has not ended. With both nothing is changed.
+    /// `std::errc::operation_in_progress`: operations or leases from before the last change have not ended. With both
+    /// errors nothing is changed.
     /// `errc::shut_down`; `errc::forked`.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the change stays.

@@ -43,8 +43,8 @@ struct health_settings {
     std::optional<std::chrono::milliseconds> check_interval{2'000};
 };
 
-/// Which nodes may vote. On each new connection the client asks a node who it is, how long it has been up, and how it is
-/// configured. A replica, a node that is still loading, and a second name of a node that votes already are always
+/// Which nodes may vote. On each new connection the client asks a node for its identity, its uptime and its
+/// configuration. A replica, a node that is still loading, and a second name of a node that votes already are always
 /// refused.
 ///
 /// A node that may have lost keys is *quarantined*: it stays connected, but it neither votes for a lock nor extends the
@@ -56,41 +56,43 @@ struct admission_settings {
     /// The largest ttl + slack of any lock that *any* client has on these nodes. A quarantine then lasts 1.01 times as
     /// long, for every lock of this client. Making a longer lock on this client is `errc::misconfigured`.
     /// Unset: a lock waits 1.01 times the largest ttl + slack of this client's own locks of its name. Set it if other
-    /// clients lock the same name for longer. If it is too small, a second owner can win a majority after a restart.
+    /// clients lock the same name with a longer ttl. If it is too small, a second owner can win a majority after a
+    /// restart.
     std::optional<std::chrono::milliseconds> longest_ttl{};
     /// No quarantine after a restart: these servers never forget an acknowledged write, and no other server uses their
-    /// volumes. The URL key `durable` says so of one node. It is right for an append-only file with `appendfsync always`
-    /// and `no-appendfsync-on-rewrite no` from the first start on, and for services such as MemoryDB.
+    /// volumes. The URL key `durable` declares the same for one node. Set it for an append-only file with `appendfsync
+    /// always` and `no-appendfsync-on-rewrite no` from the first start on, and for services such as MemoryDB.
     /// Risk: if a server was ever started without these settings, or comes back with another volume, or is a promoted
     /// replica without the last votes, a second owner can win a majority while the first still holds the lock. If CONFIG
     /// shows settings that contradict the option, the node waits nevertheless, and `client::node_table()` says why. The same
     /// happens if this client has seen data on the node that are gone after the restart.
     bool durable_nodes = false;
-    /// Nodes in cluster mode may vote. Risk: a failover replaces the node by a replica without the last locks; votes fail
-    /// while a lock's slot moves; the nodes of one cluster are not independent of each other. What is fenced, and an
-    /// election, needs a hash tag in `key_prefix`, as in "{locks}:"; sets of names need one in the prefix or in all names.
+    /// Nodes in cluster mode may vote. Risk: a failover replaces the node by a replica without the last locks; votes
+    /// fail while a lock's slot moves; the nodes of one cluster are not independent of each other. Fenced locks and
+    /// elections need a hash tag in `key_prefix`, as in "{locks}:". Sets of names need one in the prefix or in all
+    /// names.
     bool allow_cluster_node = false;
     /// Nodes with `maxmemory` and a policy other than `noeviction` may vote. Risk: a server that is short of memory
     /// removes keys of locks that are held, and two owners hold one lock.
     bool allow_eviction = false;
     /// No quarantine after a restart: a node may vote as soon as it is back. Risk: it has forgotten its votes, so a
-    /// second owner can win a majority while the first still holds the lock. Right only if a restart cannot lose what
-    /// was acknowledged, or always takes longer than the longest ttl + slack. It covers neither a promotion
+    /// second owner can win a majority while the first still holds the lock. Set it only if a restart cannot lose
+    /// acknowledged writes, or always takes longer than the longest ttl + slack. It covers neither a promotion
     /// (`trust_promoted`) nor lost data that a fenced lock notices.
     bool trust_restarted_nodes = false;
     /// No quarantine for a node whose data set belonged to another server, or to an earlier run, before: a promoted
-    /// replica, or a former replica that was restarted. Risk: replication is asynchronous, so a promoted replica can lack
-    /// the last votes, and a second owner can win a majority while the first still holds the lock. Right only if
+    /// replica, or a former replica that was restarted. Risk: replication is asynchronous, so a promoted replica can
+    /// lack the last votes, and a second owner can win a majority while the first still holds the lock. Set it only if
     /// neither a promotion nor a restart from an RDB file with replication data, which looks the same, loses
     /// acknowledged writes.
     bool trust_promoted = false;
     /// No quarantine for a server whose clock was set forward. Risk: its keys expire that much too early, and a second
-    /// owner can win a majority while the first still holds the lock. Right only if clocks are never set while servers
+    /// owner can win a majority while the first still holds the lock. Set it only if clocks are never set while servers
     /// run, and the jump is one of the client's own clock, as after a pause of its virtual machine.
     bool trust_server_clocks = false;
-    /// A Sentinel group may vote whatever its `min-replicas-to-write` and `min-replicas-max-lag` are, also where CONFIG GET
-    /// is not permitted. Risk: while its servers are cut off from each other, two of them are masters, and clients on either
-    /// side count the vote of the group. Right only if another means stops the former master within
+    /// A Sentinel group may vote whatever its `min-replicas-to-write` and `min-replicas-max-lag` are, also where CONFIG
+    /// GET is not permitted. Risk: while its servers are cut off from each other, two of them are masters, and clients
+    /// on either side count the vote of the group. Set it only if another means stops the former master within
     /// `min-replicas-max-lag` (10 seconds if it cannot be read) and two seconds (docs/protocol.md, rule N8).
     bool trust_replication = false;
     /// The nodes are known to be new (tests, demos, brand-new clusters): no node has lost keys before this client first
@@ -106,9 +108,9 @@ struct credentials {
     std::string password{}; ///< empty: none is given
 };
 
-/// A client's settings. Everything has a default but `nodes`. Designated initializers stand in the order of the members.
-/// The client's constructor reads them once. A child made by fork may use the settings for a client of its own (see
-/// `client`).
+/// A client's settings. Everything has a default except `nodes`. Write designated initializers in the order of the
+/// members. The client's constructor reads the settings once. A child made by fork may use them for a client of its own
+/// (see `client`).
 ///
 /// Limits: times are more than zero and at most 24 h. `health.check_interval` has no upper limit, and
 /// `admission.longest_ttl` is at most 48 h. `key_prefix` and `client_name` have at most 512 bytes.
@@ -149,13 +151,13 @@ struct config {
     std::optional<std::chrono::milliseconds> node_timeout{};
     std::string username{}; ///< for nodes whose URL names no user
     std::string password{}; ///< for nodes whose URL has no password
-    /// For passwords that change while the client runs: called with the node's URL (as `node_status::node` has it) before
-    /// each connection to a node whose URL names neither user nor password. Connections that are there stay as they are.
+    /// For passwords that change while the client runs: called with the node's URL (in the form of `node_status::node`)
+    /// before each connection to a node whose URL names neither user nor password. Open connections are not affected.
     /// Given together with `username` or `password`, it is `errc::misconfigured`.
     ///
-    /// It is called on the client's executor, and must return at once: keep what was fetched elsewhere. If it throws, or
-    /// gives a user without a password, the connection fails, and `node_status::detail` tells `what()`. A later
-    /// connection asks again. So does one after a refused password: an operation that waits goes on until
+    /// It is called on the client's executor, and must return at once: fetch passwords elsewhere, and return a stored
+    /// one. If it throws, or gives a user without a password, the connection fails, and `node_status::detail` tells
+    /// `what()`. A later connection calls it again, also after a refused password: a waiting operation goes on until
     /// `retry_policy::outage_patience`.
     std::function<credentials(std::string_view node)> credentials_provider{};
     std::string client_name = "redlock"; ///< shown by CLIENT LIST

@@ -22,21 +22,21 @@
 
 namespace redlock {
 
-/// One of many processes leads, and all of them can learn which. The leader holds the fenced lock of the election's name,
-/// and its term is its fencing token: larger than that of every leader before. Beside the lock the nodes keep a value of
-/// the leader's, such as its address.
+/// One of many processes leads, and all of them can learn which. The leader holds the fenced lock of the election's
+/// name. Its term is its fencing token, larger than that of every leader before. Besides the lock the nodes keep a
+/// value of the leader's, such as its address.
 ///
-/// What an observer may rely on: the value of a term was proclaimed by the leader of that term. One observer is told of no
-/// earlier term after a later one. After a campaign has completed, every read that starts later sees that term or a later
-/// one, until the leadership is over. It may not rely on the leader still leading, nor on hearing of every term. Send the
-/// term with each request, let the leader answer only while it is `valid()` and for its own term, and let resources
-/// compare it (docs/howto/election.md).
+/// An observer may rely on this: the value of a term was proclaimed by the leader of that term. No observer is told of
+/// an earlier term after a later one. After a campaign has completed, every read that starts later sees that term or a
+/// later one, until the leadership is over. An observer may not rely on the leader still leading, nor on hearing of
+/// every term. Send the term with each request, let the leader answer only while it is `valid()` and for its own term,
+/// and let resources compare it (docs/howto/election.md).
 ///
 /// Campaigns wait in the queue of the name, also those of one client: no leadership is handed to another campaign without
 /// the nodes. A `fenced_mutex` of the same name and an election exclude each other.
 ///
-/// Each node keeps the keys of a `fenced_mutex`, and `<name>:redlock-leader` with `config::key_prefix` before it. Who only
-/// observes needs the right to GET that key.
+/// Each node keeps the keys of a `fenced_mutex`, and `<name>:redlock-leader` with `config::key_prefix` before it. A
+/// client that only observes needs the right to GET that key.
 ///
 /// It is cheap, can be copied, and does nothing by itself. Moving copies, as with a lock. Thread safety and lifetime are those of a lock: operations may be
 /// started from any thread, and the client must outlive them.
@@ -60,8 +60,7 @@ public:
 
     /// Waits until this client leads: acquires the lock, and tells the nodes the value.
     ///
-    /// On success a majority of the nodes has the value.
-    /// The value is what the others are told of the leader: any bytes, at most 4096.
+    /// On success a majority of the nodes has the value. Observers read it: any bytes, at most 4096.
     /// \par Completion signature
     /// `void(boost::system::error_code, redlock::leadership)`, on the token's associated executor, never inside the
     /// initiating call
@@ -78,7 +77,7 @@ public:
             detail::start_campaign{lock_, std::move(value)}, token);
     }
 
-    /// Asks the nodes who leads. It takes no lock and changes nothing.
+    /// Asks the nodes which process leads. Takes no lock and changes nothing.
     ///
     /// It completes when a majority of the nodes says the same; or else when every node has answered or failed, or after the
     /// per-node timeout, and tells the latest term that a node knows. If nodes are still being connected,
@@ -96,16 +95,16 @@ public:
         return observation(std::nullopt, std::forward<Token>(token));
     }
 
-    /// Waits until somebody leads, or until it is known that another value, another term or nobody does:
+    /// Waits until there is a leader, or until the leader, its term or its value differs from `seen`:
     ///
     ///     redlock::leader_info seen;
     ///     for (;;)
     ///         seen = co_await scheduler.observe(seen);
     ///
-    /// `seen` comes from this election, or is empty. It completes with the first change from `seen`: another term, another
-    /// value, that nobody leads any more, or that a majority confirms what was not confirmed. If that is so already, it
-    /// completes as soon as a majority has answered. Changes that follow each other quickly may be told as one. Give `seen`
-    /// a name: g++ 12 destroys a temporary of an awaited expression twice.
+    /// `seen` comes from this election, or is empty. The operation completes with the first change from `seen`: another
+    /// term, another value, no leader any more, or confirmation by a majority of what was not confirmed. If there is
+    /// such a change already, it completes as soon as a majority has answered. Changes that follow each other quickly
+    /// may be told as one. Give `seen` a name: g++ 12 destroys a temporary of an awaited expression twice.
     ///
     /// The nodes tell of changes. If the message is lost with a connection, the nodes are asked again when they are back.
     /// They are also asked every `health.check_interval`, and as often as keys of the election may expire. Nodes that do not
@@ -142,7 +141,7 @@ private:
     }
 
     std::shared_ptr<detail::lock_state> lock_;
-    std::shared_ptr<detail::lock_state> view_; ///< the same key, of who only asks
+    std::shared_ptr<detail::lock_state> view_; ///< the same key, for operations that only ask
 };
 
 } // namespace redlock

@@ -26,7 +26,7 @@ struct error_access;
 /// Where the standard has a condition, a code compares equal to it: `timed_out` to `std::errc::timed_out`, a cancelled
 /// operation's code to `std::errc::operation_canceled`, and that of exhausted memory to `std::errc::not_enough_memory`.
 enum class errc {
-    contended = 1, ///< others hold the lock, or operations of this client hold it or wait for it
+    contended = 1, ///< other clients hold the lock, or operations of this client hold it or wait for it
     timed_out,     ///< not acquired within the time the caller gave
     no_quorum,     ///< too few nodes could be asked, or gave a usable answer
     too_slow,      ///< a majority granted, but only after the validity had expired
@@ -56,7 +56,7 @@ enum class loss_cause : std::uint8_t {
 /// Its name, as it is written here: "expired".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(loss_cause) noexcept;
 
-/// What the program had when an operation failed: what `lock_error::stage()` says.
+/// The stage of an operation that failed (`lock_error::stage()`): whether the program had a lease.
 enum class lock_stage : std::uint8_t {
     acquiring, ///< no lease: it was not acquired, or the operation needs none
     holding,   ///< a lease, which has ended or not, or has not done what was asked of it
@@ -86,11 +86,12 @@ public:
     [[nodiscard]] char const* what() const noexcept override { return message_.c_str(); }
     /// The lock's name, without `config::key_prefix`. Empty if the error concerns no lock.
     [[nodiscard]] std::string const& resource() const noexcept { return resource_; }
-    /// What each node answered to the last attempt, or last answered about the lease, in the order of `config::nodes`.
-    /// Empty if no node was asked, or if memory was short.
+    /// Returns each node's answer to the last attempt, or its last answer about the lease, in the order of
+    /// `config::nodes`. Empty if no node was asked, or if memory was short.
     [[nodiscard]] std::vector<node_outcome> const& outcomes() const noexcept { return outcomes_; }
-    /// How the last attempt failed, as `acquire_event::last_failure` says: before `timed_out` either others held the
-    /// lock, or too few nodes answered. Empty if no attempt was completed, and it had no position.
+    /// Returns how the last attempt failed, as `acquire_event::last_failure` says: before `timed_out` either another
+    /// client held the lock, or too few nodes answered. Empty if no attempt was completed, and the operation had no
+    /// position in the queue.
     [[nodiscard]] boost::system::error_code last_failure() const noexcept { return last_failure_; }
     /// Why the lease was lost, if the code is `errc::lease_lost`.
     [[nodiscard]] loss_cause cause() const noexcept { return cause_; }
@@ -111,11 +112,11 @@ private:
     lock_stage stage_;
 };
 
-/// Thrown by `with_lock` when the lease ended before its body: what the body did may be half done, and others may have had
-/// the lock meanwhile. A `lock_error` in the stage `holding`. Its code is `errc::lease_lost`, or `errc::shut_down` if the
-/// client was shut down, or `errc::forked` in a forked child. The text of a loss names the lock, the
-/// cause, the last confirmation, and what each node last answered: `lock "seat:42" lost (expired): last confirmed 9.9 s ago;
-/// redis://b:6379 unreachable (Connection refused) 0.2 s ago; ...`.
+/// Thrown by `with_lock` when the lease ended before its body: the body's work may be half done, and another client may
+/// have had the lock meanwhile. A `lock_error` in the stage `holding`. Its code is `errc::lease_lost`, or
+/// `errc::shut_down` if the client was shut down, or `errc::forked` in a forked child. The text of a loss names the
+/// lock, the cause, the last confirmation, and each node's last answer: `lock "seat:42" lost (expired): last confirmed
+/// 9.9 s ago; redis://b:6379 unreachable (Connection refused) 0.2 s ago; ...`.
 class REDLOCK_EXPORT lease_lost_error : public lock_error {
 private:
     friend struct detail::error_access;

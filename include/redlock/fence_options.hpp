@@ -10,7 +10,7 @@ namespace redlock {
 /// Options that only locks with fencing tokens have. Trivially destructible on purpose, as `lock_options` are.
 struct fence_options {
     /// How long a node remembers the last token of a name that nobody locks. From ten times `ttl` and `slack` together
-    /// to a year; what is outside is `errc::misconfigured`. Default: 24 h, or the lower limit if that is longer.
+    /// to a year; other values are `errc::misconfigured`. Default: 24 h, or the lower limit if that is longer.
     std::optional<std::chrono::milliseconds> fence_ttl{};
 
     friend bool operator==(fence_options const&, fence_options const&) = default;

@@ -16,11 +16,13 @@
 
 namespace redlock {
 
-/// A `multi_mutex` whose leases carry a fencing token: one for all names, larger than that of every earlier lease of each
-/// of them, of a `fenced_mutex` or of another set. While servers keep their data, no pause, network or clock changes that
-/// (docs/protocol.md, T2). What each name stands for remembers the largest token it has seen, and refuses smaller ones.
+/// A `multi_mutex` whose leases carry a fencing token: one for all names. It is larger than that of every earlier lease
+/// of each of them, of a `fenced_mutex` or of another set. While servers keep their data, no pause, network or clock
+/// changes that (docs/protocol.md, T2). The resource behind each name remembers the largest token it has seen, and
+/// refuses smaller ones.
 ///
-/// It keeps the keys of `fenced_mutex` beside each of its names, and one marker, and needs the rights of both.
+/// The nodes keep the keys of a `fenced_mutex` for each of its names, and one marker. The client's user needs the
+/// rights of both kinds.
 /// \par Source
 /// docs/protocol.md, rules M1 to M9 and F1 to F6.
 class REDLOCK_EXPORT fenced_multi_mutex : public any_lock {

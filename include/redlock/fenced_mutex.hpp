@@ -26,10 +26,10 @@ namespace redlock {
 /// `mutex` does not take a `fenced_mutex`. If the nodes' counters differ, it takes one round trip more. It takes one
 /// more on each new connection, too. Plain and fenced locks of one name exclude each other.
 ///
-/// Beside the lock's key each node keeps the key `<name>:redlock-fence` for `fence_options::fence_ttl`, and the key
+/// Besides the lock's key each node keeps the key `<name>:redlock-fence` for `fence_options::fence_ttl`, and the key
 /// `redlock-marker` without an expiry, both with `config::key_prefix` before them. A lock whose name ends like one of
 /// these keys is `errc::misconfigured`. Scripts replace SET, so the client's user needs more rights than for plain
-/// locks: to these two keys, and `+mget +pttl +time` beside `+set +get +del +pexpire +eval +evalsha`
+/// locks: to these two keys, and `+mget +pttl +time` besides `+set +get +del +pexpire +eval +evalsha`
 /// (docs/server-checklist.md, "Rights").
 ///
 /// The marker shows whose data a node has. A node without a marker may have lost it: the first fenced lock on a node
@@ -45,11 +45,11 @@ public:
     /// \throws std::bad_alloc
     fenced_mutex(client& owner, std::string_view name, lock_options options = {}, fence_options fence = {});
 
-    /// Continues a lease that was left behind, as `mutex::adopt` does.
+    /// Continues a lease that another process detached or left behind, as `mutex::adopt` does.
     ///
-    /// Only nodes whose fence is the token confirm it. An adoption changes no node's fence. So nobody else had the lock
-    /// meanwhile if it is confirmed, whenever that is (docs/protocol.md, rule H9). With a wrong token it is lost, and its
-    /// end deletes the key of whoever holds it with this nonce, unless it is detached.
+    /// Only nodes whose fence is the token confirm the lease, and an adoption changes no node's fence. So if the lease
+    /// is confirmed, at any time, no other client had the lock meanwhile (docs/protocol.md, rule H9). With a wrong
+    /// token the lease is lost. Its end then deletes the key of the holder of this nonce, unless the lease is detached.
     /// \param nonce of the lease, from `lease::nonce()`
     /// \param fencing_token of the lease, from `lease::fencing_token()`
     /// \throws lock_error `errc::misconfigured`: not a nonce; a token below 1024 or not below 2^53

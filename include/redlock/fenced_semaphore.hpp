@@ -14,12 +14,13 @@
 
 namespace redlock {
 
-/// A `semaphore` whose leases carry a fencing token: larger than that of every earlier lease of each of its permits. So what
-/// stands behind each permit (one of k connections, of k licences, of k partitions) remembers the largest token that it has seen,
-/// and refuses smaller ones. Tokens of different permits say nothing of each other: a resource that all holders share cannot
-/// be guarded with them.
+/// A `semaphore` whose leases carry a fencing token, larger than that of every earlier lease of each of its permits.
+/// The resource behind each permit (one of k connections, of k licences, of k partitions) remembers the largest token
+/// that it has seen, and refuses smaller ones. Tokens of different permits cannot be compared: they cannot guard a
+/// resource that all holders share.
 ///
-/// It keeps the key `<name>:redlock-fences`, and the marker of `fenced_mutex`, and needs the rights for both.
+/// The nodes keep the key `<name>:redlock-fences`, and the marker of `fenced_mutex`. The client's user needs the rights
+/// for both.
 /// \par Source
 /// docs/protocol.md, rules P1 to P10 and F1 to F6.
 class REDLOCK_EXPORT fenced_semaphore : public detail::basic_semaphore {

@@ -38,8 +38,8 @@ public:
     fenced_shared_mutex(client& owner, std::string_view name, lock_options options = {},
                         fence_options fence = {});
 
-    /// Continues a writer's lease that was left behind, as `fenced_mutex::adopt` does. A reader's cannot be adopted
-    /// (`shared_mutex::adopt`).
+    /// Continues a writer's lease that another client detached or left behind, as `fenced_mutex::adopt` does. A
+    /// reader's lease cannot be adopted (`shared_mutex::adopt`).
     /// \param nonce of the lease, from `lease::nonce()`
     /// \param fencing_token of the lease, from `lease::fencing_token()`
     /// \throws lock_error `errc::misconfigured`: not a nonce; a token below 1024 or not below 2^53; a reader's token

@@ -10,8 +10,8 @@
 
 namespace redlock {
 
-/// A lock of any kind with one name: the nodes can be asked who holds it. All locks derive from it but `multi_mutex` and
-/// `fenced_multi_mutex`.
+/// A lock of any kind with one name: the nodes can be asked who holds it. All locks derive from it except `multi_mutex`
+/// and `fenced_multi_mutex`.
 class REDLOCK_EXPORT inspectable_lock : public any_lock {
 public:
     /// Asks every node who holds the lock there, and for how much longer. It takes no lock, changes nothing on the nodes,

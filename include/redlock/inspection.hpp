@@ -14,7 +14,7 @@
 
 namespace redlock {
 
-/// What a majority of the nodes says about a lock.
+/// The answer of a majority of the nodes about a lock.
 enum class lock_status : std::uint8_t {
     unknown, ///< too few nodes answered: the missing answers could make it any of the others
     free,    ///< a majority has no key
@@ -25,8 +25,8 @@ enum class lock_status : std::uint8_t {
 /// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lock_status) noexcept;
 
-/// What `mutex::inspect()` found: a snapshot of the time at which the nodes answered. It may be different now, and gives
-/// no exclusion. To act as the only one, acquire the lock.
+/// The result of `mutex::inspect()`: a snapshot of the time at which the nodes answered. The lock may have another
+/// holder now. To act as the only one, acquire the lock.
 struct inspection {
     lock_status status = lock_status::unknown; ///< the majority's answer
     /// Nodes that have the key of the owner with the most nodes; or those where readers have it, if these are more.
@@ -45,12 +45,14 @@ struct inspection {
     /// `fenced_mutex` and `fenced_shared_mutex`: the largest token that a node knows, without local hand-overs (its lowest
     /// ten bits are zero). The holder's token is as large unless a later attempt failed. Zero: none, or not known.
     std::uint64_t last_token = 0;
-    /// What each node answered, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this
-    /// client; `held_by_other`, with `owner` and `remaining`; or why it did not answer. A quarantined node answers, too.
+    /// Each node's answer, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this
+    /// client; `held_by_other`, with `owner` and `remaining`; or why it did not answer. A quarantined node answers,
+    /// too.
     std::vector<node_outcome> node_table{};
-    /// Who has the lock, or the key of its name, on a majority of the nodes: `owner`, `readers` or `permits` if `held()`;
-    /// `maybe_readers` or `no_lock` if it is blocked by such keys alone; otherwise `unknown`. Nodes without the right to
-    /// MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. Of permits it does not say how many are taken.
+    /// The kind of owner that has the lock, or the key of its name, on a majority of the nodes: `owner`, `readers` or
+    /// `permits` if `held()`. It is `maybe_readers` or `no_lock` if the lock is blocked by such keys alone; otherwise
+    /// `unknown`. Nodes without the right to MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. The number
+    /// of taken permits is not told.
     holder_kind holder = holder_kind::unknown;
 
     /// Does a majority have the key of one owner, or keys of readers or of permits?

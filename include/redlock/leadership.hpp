@@ -22,13 +22,13 @@ namespace detail {
 struct campaign;
 } // namespace detail
 
-/// What `election::campaign` gives: this client leads while it is `valid()`. It renews itself as a lease does, and tells
-/// the nodes its value with each renewal.
+/// The result of `election::campaign`: this client leads while it is `valid()`. It renews itself as a lease does, and
+/// tells the nodes its value with each renewal.
 ///
-/// `valid()` reads a clock at every call, and needs no event to become false: ask it before each act of a leader. What the
-/// leader writes carries `term()`, and the resource refuses smaller ones.
+/// `valid()` reads a clock at every call, and needs no event to become false: ask it before each act of a leader. Send
+/// `term()` with everything that the leader writes, and let the resource refuse smaller terms.
 ///
-/// The rest is as `lease` describes it: thread safety, memory, what the destructor does, and what it may outlive.
+/// In thread safety, memory, lifetime and what its destructor does, it is as `lease`.
 class REDLOCK_EXPORT leadership {
 public:
     /// The client's executor.
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] bool valid() const noexcept { return lease_.valid(); }
     /// Validity left; zero if not valid.
     [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept { return lease_.remaining(); }
-    /// The lease behind it, for whatever else it tells. It may be asked and waited for.
+    /// The lease of the leadership. It may be asked and waited for.
     [[nodiscard]] redlock::lease const& lease() const noexcept { return lease_; }
 
     /// Waits for the end of the leadership, as `lease::ended` does.
@@ -63,8 +63,8 @@ public:
         return lease_.ended(std::forward<Token>(token));
     }
 
-    /// Replaces the value that the others read. It is told with a renewal, and with every later one; a node that is away
-    /// is told when it is back.
+    /// Replaces the value that observers read. It is sent with a renewal, and with every later one. A node that is not
+    /// connected receives it after reconnecting.
     ///
     /// On success a majority has the new value: every read that starts later sees it, or a later one.
     /// The value has at most 4096 bytes.
@@ -75,12 +75,12 @@ public:
     /// long, and the old one stays. `errc::lease_lost`, `errc::released`, `errc::shut_down`: it has ended.
     /// `errc::empty_lease`, `errc::forked`.
     /// \par Cancellation
-    /// terminal, partial, total: stops waiting; the value is told nevertheless.
+    /// terminal, partial, total: stops waiting; the value is sent nevertheless.
     template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto proclaim(std::string value, Token&& token = {});
 
-    /// Gives the leadership up, as `lease::release` does. It is not valid any more from the call on, and what the nodes say
-    /// of it is deleted. After `errc::no_quorum` it may be repeated.
+    /// Gives the leadership up, as `lease::release` does. It is not valid any more from the call on, and its value is
+    /// deleted on the nodes. After `errc::no_quorum` it may be repeated.
     /// \par Completion signature
     /// `void(boost::system::error_code)`
     /// \par Errors

@@ -37,12 +37,12 @@ class held_lease;
 struct lease_access;
 REDLOCK_EXPORT void intrusive_ptr_add_ref(held_lease*) noexcept;
 REDLOCK_EXPORT void intrusive_ptr_release(held_lease*) noexcept;
-/// The exception that tells the story of an error: a `lock_error`, or `std::bad_alloc`.
+/// Returns the exception for an error: a `lock_error`, or `std::bad_alloc`.
 REDLOCK_EXPORT std::exception_ptr explained(boost::intrusive_ptr<held_lease> const&,
                                             boost::system::error_code,
                                             lock_stage = lock_stage::holding) noexcept;
 
-/// The same of an empty lease.
+/// Returns the exception for an operation on an empty lease.
 REDLOCK_EXPORT std::exception_ptr explained_empty() noexcept;
 
 /// Completes with `errc::empty_lease`.
@@ -74,7 +74,7 @@ enum class lease_state : std::uint8_t {
 /// Its name.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(lease_state) noexcept;
 
-/// How a lease ended: what `lease::ended()` gives.
+/// How a lease ended: the result of `lease::ended()`.
 enum class lease_end : std::uint8_t {
     released,  ///< by its holder: `release`, `detach`, or the handle was destroyed
     lost,      ///< it can no longer be trusted; `lease::cause()` says why
@@ -99,9 +99,9 @@ enum class lease_end : std::uint8_t {
 ///
 /// The destructor never throws and never waits: a lease that was not released stops renewing and is released in the
 /// background; without memory for that, at the latest when it would have been renewed. A lease may outlive its client,
-/// but not the client's execution context. It has ended once the executor has run what the client's destructor left to
-/// it. In a child made by fork it is lost: `valid()` is false there, without a system call, and destroying it sends
-/// nothing.
+/// but not the client's execution context. It has ended once the executor has run the remaining work of the client's
+/// destructor. In a child made by fork it is lost: `valid()` is false there, without a system call, and destroying it
+/// sends nothing.
 ///
 /// With the default token operations throw a `lock_error`, which names the lock.
 class REDLOCK_EXPORT lease {
@@ -143,23 +143,24 @@ public:
     /// connected decreases it, also while a majority still confirms.
     [[nodiscard]] unsigned votes() const noexcept;
     [[nodiscard]] unsigned
-    attempts() const noexcept; ///< of its acquisition; 0 if it was handed over or shared
+    attempts() const noexcept; ///< attempts of the acquisition; 0 if the lease was handed over or shared
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
-    /// A reader's: others may have the lock at the same time (`shared_mutex::acquire_shared`, `downgrade`).
+    /// True for a reader's lease: other readers may have the lock at the same time (`shared_mutex::acquire_shared`,
+    /// `downgrade`).
     [[nodiscard]] bool shared() const noexcept;
-    /// Of a `semaphore` the numbers of its permits, in ascending order, from zero: no other valid lease has one of them.
-    /// Otherwise none. The span lives as long as the lease.
+    /// The numbers of a `semaphore` lease's permits, in ascending order, from zero: no other valid lease has one of
+    /// them. Empty for other leases. The span lives as long as the lease.
     [[nodiscard]] std::span<std::uint16_t const> permits() const noexcept;
     /// The token of the grant; it changes with `downgrade` alone. Zero unless the lock is of a fenced kind
     /// or an `election`.
     [[nodiscard]] std::uint64_t fencing_token() const noexcept;
 
-    /// Says that the holder makes progress: with `lock_options::progress_within`, renewal depends on it. Any thread. It
+    /// Reports progress of the holder: with `lock_options::progress_within`, renewal depends on it. Any thread. It
     /// costs as much as reading the clock.
     void progress() const noexcept;
 
-    /// Puts it into several hands, and leaves this one empty: copies of what it gives have the same lease, which the last
-    /// copy releases. Include `<redlock/shared_lease.hpp>`.
+    /// Makes a `shared_lease`, and leaves this lease empty: copies of the result share the lease, and the last copy
+    /// releases it. Include `<redlock/shared_lease.hpp>`.
     /// \throws std::bad_alloc and has done nothing
     [[nodiscard]] shared_lease share() &&;
 
@@ -196,30 +197,30 @@ public:
     /// Ends the lease and leaves its keys on the nodes: renewal stops, and nothing is released. The keys expire by
     /// themselves unless another client, in this process or another, continues with them (`mutex::adopt`). Read
     /// `nonce()`, `fencing_token()` and `remaining()` before. If the lease is lost, its remaining keys are not removed.
-    /// No effect on a lease that was released or is empty. Nobody can adopt a reader's: if other readers of its client share
-    /// its key, they keep it; otherwise writers wait until it expires.
-    /// Afterwards the lease is `released`, and `ended()` gives `lease_end::released`. Any thread.
+    /// No effect on a lease that was released or is empty. A reader's lease cannot be adopted: if other readers of its
+    /// client share its key, they keep it; otherwise writers wait until it expires. Afterwards the lease is `released`,
+    /// and `ended()` gives `lease_end::released`. Any thread.
     /// \par Errors
     /// none
     /// \throws std::bad_alloc and has done nothing
     void detach();
 
-    /// Makes a writer's lease of a `shared_mutex` a reader's: other readers may have the lock at the same time as soon
-    /// as the nodes have been told, and all readers in the queue are let in. Between the two nobody else has it. From
-    /// the call on the holder may only do what a reader may, and `shared()` is true. The deadline stays what it is
-    /// until a majority has confirmed the change, as with a renewal. If too few nodes answer, the next renewals repeat
-    /// it.
+    /// Turns a writer's lease of a `shared_mutex` into a reader's: other readers may have the lock at the same time as
+    /// soon as the nodes have been told, and all readers in the queue are let in. Between the two no other client has
+    /// it. From the call on the holder may only do what a reader may, and `shared()` is true. The deadline does not
+    /// change until a majority has confirmed the change, as with a renewal. If too few nodes answer, the next renewals
+    /// repeat it.
     ///
-    /// It cannot be left to another client any more: `detach()` releases it. No effect on a lease that has ended. Any
-    /// thread.
+    /// The lease cannot be left to another client any more: `detach()` releases it. No effect on a lease that has
+    /// ended. Any thread.
     /// \throws lock_error `errc::wrong_mode`: it is a reader's already, or not of a `shared_mutex`. `errc::empty_lease`
     /// \throws std::bad_alloc and has done nothing
     /// \par Source
     /// docs/protocol.md, rule S12
     void downgrade();
 
-    /// Waits for the end of the lease. Any number of operations may wait. The end is a success, so a group of operations
-    /// that waits for one success cancels the others:
+    /// Waits for the end of the lease. Any number of operations may wait. The end is a success, so a group of
+    /// operations that waits for one success cancels the other ones:
     ///
     ///     auto first = co_await (work() || lease.ended());
     ///
@@ -236,10 +237,11 @@ public:
     [[nodiscard]] auto ended(Token&& token = {}) const;
 
     /// Makes a `lock_error` from an error of `extend()` or `release()`, for logs and for throwing. After the loss,
-    /// `explain(errc::lease_lost)` tells of it. The text names the lock. For `errc::lease_lost` and `errc::no_quorum` it also says what each node last
-    /// answered about this lease, how long ago, and when a majority last confirmed it:
-    /// `lock "seat:42" lost (expired): last confirmed 9.9 s ago; redis://a:6379 confirmed 3.2 s ago; redis://b:6379
-    /// unreachable (Connection refused) 0.2 s ago; redis://c:6379 timed out 0.3 s ago`. Times count back from the loss.
+    /// `explain(errc::lease_lost)` describes it. The text names the lock. For `errc::lease_lost` and `errc::no_quorum`
+    /// it also gives each node's last answer about this lease, how long ago that was, and when a majority last
+    /// confirmed it: `lock "seat:42" lost (expired): last confirmed 9.9 s ago; redis://a:6379 confirmed 3.2 s ago;
+    /// redis://b:6379 unreachable (Connection refused) 0.2 s ago; redis://c:6379 timed out 0.3 s ago`. Times count back
+    /// from the loss.
     ///
     /// If a lease was lost because the client's thread was blocked, or the process or machine stopped, the text begins
     /// with that: `lost (expired): this client's thread did not run for 12.4 s; ...`.

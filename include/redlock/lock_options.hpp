@@ -15,8 +15,8 @@ struct retry_policy {
     ///
     /// While other clients hold the lock, an operation in the queue (`lock_options::fair`) makes no attempt until it is
     /// called. Without a position the next attempt follows after a pause that is uniform between zero and the bound. It
-    /// follows earlier if the node that is asked first says that the key has changed, or when the key will have expired
-    /// there.
+    /// follows earlier if the node that is asked first reports that the key has changed, or when the key will have
+    /// expired there.
     std::chrono::milliseconds min_delay{2};
     /// Last upper bound of that pause.
     std::chrono::milliseconds max_delay{200};
@@ -28,16 +28,17 @@ struct retry_policy {
     friend bool operator==(retry_policy const&, retry_policy const&) = default;
 };
 
-/// How long one client may keep a lock among its own operations while others, in other clients, may wait for it. A
-/// lease that is released goes to the next operation in the client's local queue without a round trip; its deadline does not
-/// change. The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. At least half of
-/// `ttl` must be left; otherwise the lock is released and acquired again.
+/// How long one client may keep a lock among its own operations while other clients may wait for it. A lease that is
+/// released goes to the next operation in the client's local queue without a round trip; its deadline does not change.
+/// The next operation's lock must have the same `ttl`, slack and kind, and must renew itself. At least half of `ttl`
+/// must be left; otherwise the lock is released and acquired again.
 ///
-/// After a batch the lock goes to the first in the queue, and the client's next operation stands at the end. Without a
-/// position the client leaves the lock alone for three round trips, so that others can get it. While no other client takes
-/// it, the batches double, up to 64 times their size, also from 1. The period does not change.
+/// After a batch the lock goes to the first in the queue, and the client's next operation joins the queue at the end.
+/// If the operation has no position, the client leaves the lock alone for three round trips, so that other clients can
+/// get it. While no other client takes it, the batches double, up to 64 times their size, also from 1. The period does
+/// not change.
 struct handover_policy {
-    /// Leases in a row, at least 1, before others get their turn.
+    /// Leases in a row, at least 1, before other clients can get the lock.
     unsigned batch = 64;
     /// Time in a row.
     std::chrono::milliseconds period{250};
@@ -53,13 +54,13 @@ struct handover_policy {
 /// library's own (`redlock-marker`, or what ends in `:redlock-fence`, `:redlock-queue` and the like). The lock's
 /// constructor throws `errc::misconfigured` for values outside.
 struct lock_options {
-    /// How long the holder may rely on the lock without a renewal. A longer one survives longer pauses of the holder. A
-    /// shorter one frees a crashed holder's lock sooner.
+    /// How long the holder may rely on the lock without a renewal. A longer time survives longer pauses of the holder.
+    /// A shorter time frees a crashed holder's lock sooner.
     ///
     /// A node that may have lost keys does not vote for this lock for 1.01 times the largest ttl + slack of the
-    /// client's locks of its name (docs/protocol.md, rule N4). So a longer lock waits longer for such a node. Locks of
-    /// other names do not. If another client locks the same name for longer, set `admission_settings::longest_ttl` to
-    /// the longest ttl + slack of that name.
+    /// client's locks of its name (docs/protocol.md, rule N4). So a lock with a longer ttl waits longer for such a
+    /// node. Locks of other names do not. If another client locks the same name with a longer ttl, set
+    /// `admission_settings::longest_ttl` to the longest ttl + slack of that name.
     std::chrono::milliseconds ttl{10'000};
     /// Added to the key's expiry on the servers. It tolerates steps of their clocks. It also delays the next owner after
     /// a lease that was lost and not released. Default: max(10 % of `ttl`, 50 ms).
@@ -80,7 +81,8 @@ struct lock_options {
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own
     /// Wait in one queue with the operations of other clients that want this lock, readers and writers too: first come,
-    /// first served, but for what docs/promise.md names under "Order between clients" (docs/protocol.md, rules Q1 to Q23).
+    /// first served, with the exceptions of docs/promise.md, "Order between clients" (docs/protocol.md, rules Q1 to
+    /// Q23).
     /// Give all clients of a lock the same value. An operation without a position in the queue asks again after a random
     /// pause, or when a server says that the key has changed. It may overtake the queue, and be overtaken. Readers and
     /// requests for permits have a position in any case; if the value is false, they poll there.

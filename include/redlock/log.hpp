@@ -27,7 +27,7 @@ enum class log_level : std::uint8_t {
 /// Its name, as it is written here.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(log_level) noexcept;
 
-/// What `log_to` writes.
+/// The settings of `log_to`.
 struct log_options {
     log_level level = log_level::info; ///< events that are less urgent are not written
     /// Lines in a stream begin with the date and time in UTC (ISO 8601, milliseconds). A sink is given no time.
@@ -41,9 +41,9 @@ struct log_options {
 ///     2026-01-31T12:00:00.000Z redlock warning: redis://b:6379 down: Connection refused
 ///
 /// A line is ASCII and has at most 1024 bytes before its line end. Other bytes in names and in the servers' texts are
-/// written as `\xNN`, so that no server or name can forge a line. It never contains a password. Of each kind of
-/// event that may be frequent (waiting, refusals, failed operations, unconfirmed releases, keys left behind) at most one
-/// line a second is written, and the next one says how many were suppressed. `observers` adds an observer of your own.
+/// written as `\xNN`, so that no server or name can forge a line. It never contains a password. For each kind of event
+/// that may be frequent (waiting, refusals, failed operations, unconfirmed releases, keys left behind) at most one line
+/// a second is written. The next line says how many were suppressed. `observers` adds an observer of your own.
 ///
 /// Each line is one `write` and one `flush`, on the client's executor. If the stream blocks for longer than a lease is
 /// valid, the lease is lost. For such streams use a sink with a queue. Exceptions and failures of the stream are ignored.
@@ -52,7 +52,7 @@ struct log_options {
 /// Thread safety: several clients may share the observer, also on several threads. Two observers that share a stream are
 /// not synchronised: give clients that write to one stream one observer.
 /// Lifetime: the stream must live until the observer is destroyed. A client keeps its observer until it has been
-/// destroyed and nothing of it is left on its execution context. `std::clog` and `std::cerr` always do.
+/// destroyed and nothing of it is left on its execution context. `std::clog` and `std::cerr` live long enough.
 /// \throws std::bad_alloc
 [[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> log_to(std::ostream&, log_options = {});
 

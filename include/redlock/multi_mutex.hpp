@@ -14,22 +14,22 @@
 
 namespace redlock {
 
-/// Several names, locked together: all of them or none. It is made for work that touches several things that each have a
-/// lock: a transfer between two accounts, all seats of a booking.
+/// Several names, locked together: all of them or none. Use it for work on several things that each have a lock: a
+/// transfer between two accounts, all seats of a booking.
 ///
 /// It has the operations, errors and cancellation of `mutex`, and one lease for all names: one nonce, one deadline, one end.
 /// Acquiring it takes one round trip and one command a node, however many names there are. Each name excludes, and is
 /// excluded by, plain locks of that name, of this library and of others. A majority of the nodes must grant all names. A
 /// node that would grant some of them grants none.
 ///
-/// Sets that overlap cannot deadlock each other: an operation that waits holds nothing, or takes the names in the order of their
-/// bytes: after eight refusals, or if it is refused after a second or a tenth of `ttl`. Within one client an operation waits in the queues
-/// of all its names from the moment it is started, and is served when it is the first in all. So other operations on one of
-/// the names wait behind it, also while it waits for another name. Between clients, an operation waits for the name
-/// that is in its way, and then tries again.
+/// Sets that overlap cannot deadlock each other: a waiting operation holds nothing, or it takes the names in the order
+/// of their bytes. It does the latter after eight refusals, or if it is refused after a second or a tenth of `ttl`.
+/// Within one client an operation waits in the queues of all its names from its start, and is served when it is the
+/// first in all. So other operations on one of the names wait behind it, also while it waits for another name. Between
+/// clients, an operation waits for the name that is taken, and then tries again.
 ///
-/// Whoever holds one of the names already, by another lock, and waits for a set with that name waits for itself, as with
-/// every mutex. Nor may anybody who holds one of the names wait for another one, except in the order of their bytes.
+/// If the holder of one of the names waits for a set with that name by another lock, it waits for itself, as with every
+/// mutex. The holder of a name may wait for another one only in the order of their bytes.
 ///
 /// `lease::resource()`, events and messages call it by all its names, in order: "a, b". After a failure
 /// `node_outcome::resource` is the name that was in the way on a node, and after a loss the one that was lost there.

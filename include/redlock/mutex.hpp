@@ -27,8 +27,8 @@ public:
     /// \throws std::bad_alloc
     mutex(client& owner, std::string_view name, lock_options options = {});
 
-    /// Continues a lease of this lock that another client was granted, in this process or another, and that was left
-    /// behind: by `lease::detach()`, or because its holder died. It sends nothing.
+    /// Continues a lease of this lock that another client was granted, in this process or another, and left behind: by
+    /// `lease::detach()`, or because its holder died. It sends nothing.
     ///
     /// The lease that is returned is `suspect`, not `valid()`. Its `extend()` asks the nodes. If a majority still holds
     /// the key with this nonce, it is held from then on, as if it had been acquired here. Otherwise it is lost. It is
@@ -36,10 +36,10 @@ public:
     /// deletes the key on every node that has it with this nonce. Destroying it releases it in the background, as with
     /// every lease. To leave the key again, `detach()` it.
     ///
-    /// Nobody else had the lock meanwhile if the lease is confirmed before its first holder's deadline
-    /// (docs/protocol.md, rule H9), and this lock's `ttl` is not longer than that lease's: a last extension of the first
-    /// holder may come late, and it sets the keys' time back. Two holders of the same nonce do not exclude each other:
-    /// pass it to one holder only. May be called from any thread.
+    /// No other client had the lock meanwhile if the lease is confirmed before its first holder's deadline
+    /// (docs/protocol.md, rule H9), and this lock's `ttl` is not longer than that lease's: a last extension of the
+    /// first holder may come late, and it sets the keys' time back. Two holders of the same nonce do not exclude each
+    /// other: pass it to one holder only. May be called from any thread.
     /// \param nonce of the lease, from `lease::nonce()`
     /// \throws lock_error `errc::misconfigured`: not a nonce
     [[nodiscard]] lease adopt(std::string_view nonce) const;

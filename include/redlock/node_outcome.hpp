@@ -14,7 +14,7 @@
 
 namespace redlock {
 
-/// What one node answered to one attempt, or to `mutex::inspect()`.
+/// One node's answer to one attempt, or to `mutex::inspect()`.
 enum class node_result : std::uint8_t {
     pending,       ///< no answer yet: the attempt was decided without this node
     granted,       ///< voted for this client; of an inspection: the key belongs to this client
@@ -29,13 +29,13 @@ enum class node_result : std::uint8_t {
 /// Its name in words, as in messages: "held by another".
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(node_result) noexcept;
 
-/// Who is in the way of a lock.
+/// The kind of key that refuses a lock.
 enum class holder_kind : std::uint8_t {
-    unknown, ///< nobody is, or the node was not asked
+    unknown, ///< no key does, or the node was not asked
     owner,   ///< one lease: of a `mutex`, a `fenced_mutex`, a writer, or a lock of another library
     readers, ///< readers of a `shared_mutex`
     waiting, ///< nobody, but clients that came earlier wait in the queue and come first
-    permits, ///< of a `semaphore`: too few are free for this operation, or some are held and it wants the name alone
+    permits, ///< a `semaphore`'s: too few are free for this operation, or some are held and it wants the name alone
     maybe_readers, ///< the key is no string and expires: readers, permits or other data, the node did not say which
     no_lock,       ///< other data, or a key without an expiry: no lease will release it
 };
@@ -51,16 +51,16 @@ struct node_outcome {
     std::string detail;                        ///< the server's or the system's error text, if any
     std::optional<std::chrono::nanoseconds>
         remaining; ///< time left, when the node answered, of the other's key or the quarantine
-    /// From sending the vote to reading its reply. Not recorded if every answer was a grant; `observer::on_vote` has it
-    /// in any case.
+    /// The time from sending the vote to reading its reply. Not recorded if every answer was a grant;
+    /// `observer::on_vote` has it in any case.
     std::optional<std::chrono::nanoseconds> round_trip;
     /// The first characters of the other owner's nonce (`lease::nonce()` there), enough to distinguish owners. Empty
     /// unless the node was asked for it: waiting operations ask, in the queue only the queue's node.
     std::string owner{};
     /// In the table of `lease::explain`: how long before the lease's end the node answered this.
     std::optional<std::chrono::nanoseconds> ago{};
-    /// If `held_by_other`: who it is, if the node was asked. A plain vote does not ask; a fenced one, a reader's, waiting
-    /// operations and an inspection do.
+    /// If `held_by_other`: the kind of holder, if the node was asked. A plain vote does not ask; a fenced one, a
+    /// reader's, waiting operations and an inspection do.
     holder_kind holder = holder_kind::unknown;
     /// If `held_by_other`, of a `multi_mutex`: the first name that blocked the attempt on this node; after a loss, the first
     /// name that the lease did not own any more. Otherwise empty.
@@ -88,13 +88,13 @@ enum class node_state : std::uint8_t {
 struct node_status {
     std::string node;                    ///< the node's URL, never with a password
     node_state state = node_state::idle; ///< may it vote?
-    /// Why it is down; why it is quarantined, and for which lock; what about it cannot be checked; or the last error that
-    /// it answered to a release or an extension. Of an idle node: what was known last.
+    /// Why it is down; why it is quarantined, and for which lock; what about it cannot be checked; or the last error
+    /// that it answered to a release or an extension. For an idle node, the last known detail.
     std::string detail;
-    /// Of a quarantined node: the time until it votes for the lock that `detail` names. If several locks asked, it is the
-    /// one that waits longest.
+    /// For a quarantined node: the time until it votes for the lock that `detail` names. If several locks asked, it is
+    /// the one that waits longest.
     std::optional<std::chrono::nanoseconds> remaining{};
-    /// Of a group of servers: the address of the master that was connected last. Otherwise empty.
+    /// For a group of servers: the address of the master that was connected last. Otherwise empty.
     std::string master{};
 };
 

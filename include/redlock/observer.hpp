@@ -20,30 +20,31 @@
 namespace redlock {
 
 /// A node's connection changed, or a lock has to wait for the node. A quarantine is reported once, and again only if
-/// another lock waits longer. At the first vote after its end the node is `ready`. Also, without a change: the node refuses
-/// what locks work without, such as the queue; each text once for a client, at most 16 for a node. The views, here and in
-/// the other events, are valid during the call.
+/// another lock waits longer. At the first vote after its end the node is `ready`. Also reported without a change: the
+/// node refuses a command that locks can do without, such as those of the queue; each text once for a client, at most
+/// 16 for a node. The views, here and in the other events, are valid during the call.
 struct node_event {
     std::string_view node;       ///< URL without password
-    node_state state;            ///< what it is now
+    node_state state;            ///< its present state
     std::string_view detail;     ///< why, as in `node_status::detail`
     std::string_view resource{}; ///< quarantined: the name of the lock that may not rely on the node yet
     /// quarantined: the time until it votes for that lock. Locks with shorter keys wait for a shorter time.
     std::optional<std::chrono::nanoseconds> remaining{};
-    /// Of a group of servers that is connected: the address of its master. Otherwise empty.
+    /// For a group of servers that is connected: the address of its master. Otherwise empty.
     std::string_view master{};
 };
 
 /// An operation waits in its client's local queue, or in the queue of the name with other clients.
 ///
-/// In the local queue: others of this client hold the lock or came first. Reported once, when it begins to wait, and not
-/// again when operations before it leave.
+/// In the local queue: another operation of this client holds the lock or came first. Reported once, when the operation
+/// begins to wait, and not again when operations before it leave.
 ///
-/// In the queue of the name (docs/protocol.md, rule Q1): reported when the node has answered with its position, and when the
-/// node calls it the first. A waiter that polls, or is served from farther back, may not be told that. It is not reported
-/// when positions before it leave. Of several names it is the queue of the one that is in the way. If the operation ends, the
-/// next one in the local queue takes over its position, and is told of it. If a claim is refused and the operation enters
-/// the queue again, or if it moves to another node's queue (rule Q17), its new position is reported.
+/// In the queue of the name (docs/protocol.md, rule Q1): reported when the node has answered with the operation's
+/// position, and when the node calls it the first. A waiter that polls, or is served from farther back, may not be told
+/// that. It is not reported when positions before it leave. If the operation wants several names, the queue is that of
+/// the name that is taken. If the operation ends, the next one in the local queue takes over its position, and is told
+/// of it. If a claim is refused and the operation enters the queue again, or if it moves to another node's queue (rule
+/// Q17), its new position is reported.
 struct wait_event {
     std::string_view resource; ///< the lock's name
     /// Operations before it in the local queue, without the holder. With `in_queue`: positions before it, as the node
@@ -61,8 +62,8 @@ struct wait_event {
 struct vote_event {
     std::string_view resource; ///< the lock's name
     std::string_view node;     ///< URL without password
-    bool extension;            ///< of a lease that is held; otherwise a vote of an attempt
-    node_result result;        ///< of an extension: `held_by_other` also if the key does not exist
+    bool extension;            ///< for an extension of a held lease; otherwise a vote of an attempt
+    node_result result;        ///< for an extension: `held_by_other` also if the key does not exist
     std::chrono::nanoseconds
         round_trip; ///< if it answered in time; zero otherwise. Includes delays of this process
     server_error error = server_error::none; ///< class of the server's error when `refused`
@@ -78,7 +79,8 @@ struct attempt_event {
     unsigned attempt;                  ///< 1 for the first of this acquisition
     std::chrono::nanoseconds took;     ///< from the first vote sent to the decision
     std::chrono::nanoseconds validity; ///< left when it was granted, zero otherwise
-    /// It failed while this client had a lease of the lock: a reader's, or one with permits. Others may have it, too.
+    /// It failed while this client had a lease of the lock: a reader's, or one with permits. Other clients may have it,
+    /// too.
     bool held_here = false;
 };
 
@@ -90,9 +92,9 @@ struct acquire_event {
     std::chrono::nanoseconds waited; ///< from the call to its end
     /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `contended` if it waited in the
     /// queue, behind a holder. Also `no_quorum` if its time ended while too few nodes were connected, or answered the
-    /// operations before it (within an eighth of `node_timeout`). Empty if it got the lock, if only others of this
-    /// client were before it, or if no attempt was completed and it had no position. It distinguishes a `timed_out` in
-    /// an outage from one because others held the lock.
+    /// operations before it (within an eighth of `node_timeout`). Empty if it got the lock, if only other operations of
+    /// this client were before it, or if no attempt was completed and it had no position. It tells a `timed_out` in an
+    /// outage from one because other clients held the lock.
     boost::system::error_code last_failure{};
 };
 
@@ -117,7 +119,7 @@ struct linger_event {
 
 /// Something happened to a lease.
 struct lease_event {
-    /// What can happen.
+    /// The kinds of event.
     enum class kind : std::uint8_t {
         acquired, ///< granted, or handed over from another operation of this client
         renewed,  ///< confirmed by a majority; `remaining` is the new validity
@@ -132,16 +134,16 @@ struct lease_event {
         detached,    ///< its keys were left behind, for another process to adopt
         downgraded ///< it was a writer's, and is a reader's (`lease::downgrade`)
     };
-    kind what;                          ///< what happened
+    kind what;                          ///< the kind of the event
     std::string_view resource;          ///< the lock's name
     unsigned votes;                     ///< nodes that hold its key, as `lease::votes` counts them
     unsigned node_count;                ///< N
     std::chrono::nanoseconds remaining; ///< validity left
-    std::chrono::nanoseconds spare;     ///< of `renewed`: validity left before; negative after `suspect`
+    std::chrono::nanoseconds spare;     ///< `renewed`: validity left before; negative after `suspect`
     std::chrono::nanoseconds held;      ///< since `acquired`
-    loss_cause cause;                   ///< of `lost`
+    loss_cause cause;                   ///< `lost`
     unsigned failed = 0; ///< consecutive rounds before this event that no majority confirmed, at most 255
-    std::string_view detail{}; ///< of `lost`: the text of the exception, as of `lease::explain`
+    std::string_view detail{}; ///< `lost`: the text of the exception, as of `lease::explain`
     bool shared = false;       ///< a reader's (`lease::shared()`)
 };
 
@@ -151,14 +153,14 @@ struct lease_event {
 /// A setup that works, but perhaps not as intended. Reported once for each cause and node, when the nodes are connected.
 /// The locks are safe without a reaction.
 struct warning_event {
-    /// What it is about.
+    /// The subjects of a warning.
     enum class kind : std::uint8_t {
         even_nodes,   ///< an even number of nodes: one node less tolerates as many failures
         same_server,  ///< two URLs name one server: the second URL does not vote
         has_replicas, ///< replicas are attached to a node: one that is promoted lacks the latest locks
         quarantine ///< an operation waits until nodes may vote again; reported again if that ends later than reported
     };
-    kind what;                            ///< what it is about
+    kind what;                            ///< the subject
     std::string_view node;                ///< URL without password; empty if it concerns all nodes
     std::string_view resource;            ///< `quarantine`: the lock's name; otherwise empty
     std::string_view words;               ///< message text, to be prefixed with the node or lock name
@@ -200,7 +202,7 @@ public:
 };
 
 /// One observer that passes every event to each of these, in their order: `observers({log_to(std::clog), metrics})`.
-/// Null pointers are skipped. It shares ownership of the others.
+/// Skips null pointers, and shares ownership of the other ones.
 /// \throws std::bad_alloc
 [[nodiscard]] REDLOCK_EXPORT std::shared_ptr<observer> observers(std::vector<std::shared_ptr<observer>>);
 

@@ -14,26 +14,26 @@
 namespace redlock {
 
 /// A counting semaphore shared by a fleet: at most N leases hold a permit at any time, whatever crashes, restarts or
-/// pauses. A permit of a holder that crashed comes back
-/// within `ttl` and `slack`.
+/// pauses. A permit of a holder that crashed comes back within `ttl` and `slack`.
 ///
-/// It has the operations, errors and cancellation of `mutex`. A lease may come with several permits: all of them or none,
-/// so nobody waits while holding some. It has one deadline and one end, and says which permits they are: `lease::permits()`.
+/// It has the operations, errors and cancellation of `mutex`. A lease may come with several permits: all of them or
+/// none, so nobody waits while holding some. The lease has one deadline and one end, and `lease::permits()` returns its
+/// permits.
 ///
-/// Waiting clients are queued first come, first served. Nobody passes the first, also while
-/// fewer permits are free than it wants. If the nodes deny the rights to the queue, clients wait without an
-/// order, and one that wants many permits may wait for a long time. Within one client the order is that of coming, too.
-/// `lock_options::handover` means nothing here: a permit that is given back goes to the first in the queue.
+/// Waiting clients are queued first come, first served. No client passes the first, also while fewer permits are free
+/// than it wants. If the nodes deny the rights to the queue, clients wait without an order, and one that wants many
+/// permits may wait for a long time. Within one client the order is that of coming, too. `lock_options::handover` means
+/// nothing here: a permit that is given back goes to the first in the queue.
 ///
-/// All clients must name the same number of permits. To have more, change it anywhere at any time. To have fewer, change
-/// all clients; from `ttl` and `slack` after the last change, and when the permits above the new number have been given back,
-/// there are no more than that.
+/// All clients must name the same number of permits. To increase it, change the clients in any order, at any time. To
+/// decrease it, change all clients. The smaller number is exceeded no more when `ttl` and `slack` have passed after the
+/// last change, and the permits above the new number have been given back.
 ///
 /// A lock of another kind with the same name, of this or any other library, is excluded as long as one permit is held,
-/// and excludes all of them. If it is of this library, it waits in the same queue.
+/// and excludes all of them. A lock of this library waits in the same queue.
 ///
-/// While somebody waits, a node keeps the key `<name>:redlock-queue` beside the lock's. docs/howto/semaphores.md lists the
-/// rights.
+/// While a client waits, a node keeps the key `<name>:redlock-queue` besides the lock's. docs/howto/semaphores.md lists
+/// the rights.
 /// \par Source
 /// docs/protocol.md, rules P1 to P10.
 class REDLOCK_EXPORT semaphore : public detail::basic_semaphore {

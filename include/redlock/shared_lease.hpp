@@ -17,16 +17,16 @@
 
 namespace redlock {
 
-/// One lease in several hands: `lease::share()` makes it. Each copy gives access to the same lease, with its one deadline
-/// and its one key on the nodes, and the last copy that goes releases it. The copies know nothing of each other's work:
-/// what they do under the lease at the same time they must order themselves.
+/// One lease with several owners: `lease::share()` makes it. Each copy gives access to the same lease, with its one
+/// deadline and its one key on the nodes. The last copy that is destroyed or released releases it. Work under the lease
+/// in different copies is not synchronised: the owners must order it themselves.
 ///
-/// A function that works under a lock that its caller has takes a `shared_lease const&`, or a copy if it outlives the call.
+/// A function that needs the lock of its caller takes a `shared_lease const&`, or a copy if it outlives the call.
 ///
 ///     void update(redlock::shared_lease held) { if (held->valid()) … }
 ///
 /// Each copy may ask, extend and wait for the end, `held->ended()`. Operations that affect the other owners are not
-/// available: `lease::detach` and `downgrade` belong to a lease in one hand.
+/// available: `lease::detach` and `downgrade` need a lease with one owner.
 ///
 /// Different copies may be used, copied and destroyed on different threads at the same time; one copy, on one thread. All
 /// copies must be gone before the client's execution context is destroyed.
@@ -51,11 +51,11 @@ public:
     [[nodiscard]] lease const& operator*() const noexcept { return all_ ? all_->held : nobodys; }
     /// The same.
     [[nodiscard]] lease const* operator->() const noexcept { return &**this; }
-    /// As that of the lease.
+    /// The executor of the lease.
     [[nodiscard]] executor_type get_executor() const noexcept { return (*this)->get_executor(); }
 
     /// Gives this copy back, which is empty afterwards. If it is the last one, the lease is released, as by
-    /// `lease::release`. Otherwise it completes at once, and the lease goes on.
+    /// `lease::release`. Otherwise the operation completes at once, and the lease goes on.
     ///
     /// If the operation of a lazy token is never started, the copy is destroyed with it.
     /// \par Completion signature
@@ -63,7 +63,7 @@ public:
     /// \par Errors
     /// Those of `lease::release`, of the last copy. `errc::empty_lease`: this copy is empty.
     /// \par Cancellation
-    /// As that of `lease::release`.
+    /// The same as for `lease::release`.
     template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>
     [[nodiscard]] auto release(Token&& token = {});
 

@@ -11,9 +11,9 @@
 
 namespace redlock {
 
-/// A lock that many readers may hold at once, or one writer. `acquire` and its kin are a writer's and exclude
-/// everybody; `acquire_shared` and its kin are a reader's and exclude writers alone. Apart from that a reader's lease
-/// is as any other: it renews itself, and tells its loss.
+/// A lock that many readers may hold at once, or one writer. `acquire` and the other acquire functions without
+/// `_shared` are a writer's and exclude everybody. Those with `_shared` are a reader's and exclude writers alone. Apart
+/// from that a reader's lease is as any other: it renews itself, and tells its loss.
 ///
 /// Readers of one client that come within `handover.period` of a grant share one key on the nodes. A reader that comes
 /// in that time joins the others without asking the nodes, if it and they renew, have the same `ttl`, `slack` and
@@ -21,18 +21,18 @@ namespace redlock {
 /// nodes are asked again, since only they know of writers of other clients.
 ///
 /// While you have a lease of a lock, do not wait for another lease of it: a reader that calls `acquire` waits for its
-/// own lease, for ever.
+/// own lease, permanently.
 ///
-/// Readers and writers wait in the one queue of the name, first come, first served (`lock_options::fair`). When a reader
-/// is the first there, all readers in the queue get the lock together. A reader that comes later stands behind the writers
-/// that wait (docs/protocol.md, rule Q4). So neither starves the other. Among the operations of one client the order is
-/// that in which they were started.
+/// Readers and writers wait in the one queue of the name, first come, first served (`lock_options::fair`). When a
+/// reader is the first there, all readers in the queue get the lock together. A reader that comes later is queued
+/// behind the waiting writers (docs/protocol.md, rule Q4). So neither starves the other. Among the operations of one
+/// client the order is that in which they were started.
 ///
 /// A plain or fenced lock of the same name, of any client or library, is excluded by readers and writers, and excludes
 /// both. The operations, errors, cancellation and thread-safety are those of `mutex`.
 ///
-/// While operations wait, one node keeps the key `<name>:redlock-queue` beside the lock's key. The client's user needs the
-/// rights that docs/howto/readers.md lists, for both keys.
+/// While operations wait, one node keeps the key `<name>:redlock-queue` besides the lock's key. The client's user needs
+/// the rights that docs/howto/readers.md lists, for both keys.
 /// \par Source
 /// docs/protocol.md, rules Q1 to Q23 and S1 to S18
 class REDLOCK_EXPORT shared_mutex : public detail::basic_shared_lock {

@@ -16,7 +16,7 @@ namespace redlock {
 /// The completion token that `with_diagnostics` returns.
 template <class Token>
 struct with_diagnostics_t {
-    Token token{}; ///< what the operation's result is given to
+    Token token{}; ///< receives the operation's result
 };
 
 /// Completes `token` with `void(std::exception_ptr, ...)` where the operation completes with

@@ -17,9 +17,9 @@
 
 namespace redlock {
 
-/// What `with_lock` acquires: any lock of this library (of readers `lock.shared()`, of several permits
-/// `pool.taking(count)`), or a type of your own with the same `acquire`. An `election` is none. If that also
-/// takes the token `with_diagnostics(use_awaitable)`, `with_lock` uses it, and throws what it throws.
+/// A lock that `with_lock` can acquire: any lock of this library (for readers `lock.shared()`, for several permits
+/// `pool.taking(count)`), or a type of your own with the same `acquire`. An `election` is not one. If `acquire` also
+/// takes the token `with_diagnostics(use_awaitable)`, `with_lock` uses that token, and throws what it throws.
 template <class Lock>
 concept acquirable = std::move_constructible<Lock> && requires(Lock& lock) {
     {
@@ -30,7 +30,7 @@ concept acquirable = std::move_constructible<Lock> && requires(Lock& lock) {
     } -> std::same_as<boost::asio::awaitable<lease>>;
 };
 
-/// What `with_lock_for` acquires: a lock with an `acquire_for`, too.
+/// A lock that `with_lock_for` can acquire: it has an `acquire_for`, too.
 template <class Lock>
 concept timed_acquirable = acquirable<Lock> && requires(Lock& lock) {
     {
@@ -38,7 +38,8 @@ concept timed_acquirable = acquirable<Lock> && requires(Lock& lock) {
     } -> std::same_as<boost::asio::awaitable<lease>>;
 };
 
-/// What `with_lock` runs: called with a `lease&`, it returns a `boost::asio::awaitable<T>` with Asio's default executor.
+/// A function that `with_lock` can run: called with a `lease&`, it returns a `boost::asio::awaitable<T>` with Asio's
+/// default executor.
 template <class Body>
 concept lease_body =
     std::invocable<Body&, lease&> && detail::is_awaitable<std::invoke_result_t<Body&, lease&>>;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What mkdocs does not do by itself for mkdocs.yml.
+"""Hooks for mkdocs.yml.
 
 Pages are in docs/ and link to files of the project, so that a code host shows them, too. In the site some files of the
 project are pages besides: those of PAGES, and every example. scripts/rules has written rules.md before. Links to these files are changed to links to their pages. A

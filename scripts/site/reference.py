@@ -198,7 +198,7 @@ def is_using(compound, member):
 
 
 def is_special(member):
-    """What a class does not inherit."""
+    """Is this a member that derived classes do not inherit?"""
     name = member.findtext("name")
     return name.startswith("~") or name == "operator=" or (member.get("kind") == "function" and not plain(member.find("type")))
 
@@ -297,7 +297,7 @@ def main(source, out):
         places[one.get("id")] = page_of(one)
         register(((m, one) for m in own(one)), page_of(one))
     for one in types:
-        register(public(one), page_of(one))  # what is from a base without a page
+        register(public(one), page_of(one))  # members of a base without a page
     for page, (_, names) in groups.items():
         register(names, f"{page}.md")
     for one in types:

@@ -32,7 +32,7 @@ def read(stream):
         elif stories and len(fields) == 4 and fields[0].isdigit():
             stories[-1]["events"].append((int(fields[0]), *fields[1:]))
         elif text.strip():
-            print(text.rstrip())  # what the example says of itself
+            print(text.rstrip())  # the example's own messages
     for story in stories:
         story["events"].sort(key=lambda event: event[0])
         story["end"] = next(at for at, _, what, _ in reversed(story["events"]) if what == "end")

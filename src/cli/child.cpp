@@ -38,7 +38,7 @@ std::set<int>& inherited_files()
     return files;
 }
 
-/// The library's sockets are not closed by exec: a connection that has shown its password is nothing for a command.
+/// Marks the library's sockets close-on-exec: an authenticated connection must not reach the command.
 void keep_own_files()
 {
     for (int const file : open_files())
@@ -46,7 +46,7 @@ void keep_own_files()
             ::fcntl(file, F_SETFD, FD_CLOEXEC);
 }
 
-/// The terminal whose foreground we are, or -1.
+/// Returns the terminal whose foreground process group is ours, or -1.
 int own_terminal()
 {
     int const terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -56,7 +56,7 @@ int own_terminal()
     return -1;
 }
 
-/// Who is not in the foreground yet, or any more, is stopped for that unless it does not care.
+/// SIGTTOU is ignored meanwhile: it would stop a process in the background.
 void to_foreground(int terminal, pid_t group)
 {
     auto const before = ::signal(SIGTTOU, SIG_IGN);
@@ -89,7 +89,7 @@ struct program {
     if (terminal >= 0)
         to_foreground(terminal, ::getpid());
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) // it has died before that
+    if (::getppid() != parent) // the parent has died before prctl
         ::_exit(exit_status::internal);
     ::signal(SIGCHLD, SIG_DFL);
     restore_suspension(before);
@@ -116,7 +116,7 @@ std::vector<std::string> environment_with(std::vector<std::pair<std::string, std
         all.push_back(name + '=' + value);
     for (char** variable = environ; *variable; ++variable) {
         std::string_view const known(*variable);
-        // Of a lock around this one.
+        // These belong to a lock around this one.
         bool replaced = known.starts_with("REDLOCK_TOKEN=") || known.starts_with("REDLOCK_PERMITS=");
         for (auto const& [name, value] : added)
             replaced = replaced || known.starts_with(name + '=');
@@ -136,7 +136,7 @@ std::vector<std::string> environment_with(std::vector<std::pair<std::string, std
 void remember_inherited_files()
 {
     for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (::fcntl(standard, F_GETFD) < 0) // the lowest that is free is the one that is opened
+        if (::fcntl(standard, F_GETFD) < 0) // open() takes the lowest free descriptor
             ::open("/dev/null", (standard == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     inherited_files() = open_files();
 }
@@ -151,7 +151,7 @@ child::child(boost::asio::io_context& context, std::vector<std::string> const& c
     int report[2];
     if (::pipe2(report, O_CLOEXEC) != 0)
         cannot("make a pipe");
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what outlives the command in its group is ours to wait for
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // we must wait for processes in the command's group that outlive it
     keep_own_files();
     terminal_ = own_terminal();
     wait();
@@ -162,7 +162,7 @@ child::child(boost::asio::io_context& context, std::vector<std::string> const& c
     ::close(report[1]);
     if (group_ < 0)
         cannot("fork");
-    ::setpgid(group_, group_); // whoever of the two comes first: a signal needs the group to exist
+    ::setpgid(group_, group_); // in both processes, because a signal needs the group to exist
     int why = 0;
     auto const failed = ::read(report[0], &why, sizeof why) == sizeof why;
     ::close(report[0]);
@@ -189,7 +189,7 @@ child::~child()
 void child::wait()
 {
     changes_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code ec, int) {
-        if (ec || alive.expired()) // a signal may have come before the end, and be told after it
+        if (ec || alive.expired()) // a signal may have come before the end, and be reported after it
             return;
         reap();
         wait();
@@ -200,10 +200,10 @@ void child::reap()
 {
     bool const ran = !ended_;
     int status = 0;
-    // All of them: who has left the group and lost its parent is ours to wait for, too.
+    // Waits for all: processes that have left the group and lost their parent are ours to wait for, too.
     for (pid_t changed = 0; (changed = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (WIFSTOPPED(status)) {
-            // Nobody would be left to bring it back to the foreground, and the lock would be held for nothing.
+            // Nobody else could bring the group back to the foreground, and the lock would be held for nothing.
             if (terminal_ >= 0 && ::getpgid(changed) == group_)
                 ::kill(-group_, SIGCONT);
         } else if (changed == group_) {

@@ -82,7 +82,7 @@ std::string line(severity grade, std::string const& subject, std::string const& 
     return std::string(to_string(grade)) + ": " + subject + what + " [" + id + "]\n";
 }
 
-/// What is found at several nodes is said once, and so is what to do.
+/// A finding at several nodes is reported once, with one advice.
 std::string group_text(std::vector<finding> const& same, std::size_t nodes)
 {
     finding const& first = same.front();
@@ -130,7 +130,7 @@ milliseconds node_timeout(options const& o)
     return o.lock.node_timeout.value_or(core::default_node_timeout(o.lock.ttl));
 }
 
-/// And those that they imply.
+/// Adds the uses that these uses imply.
 std::set<lock_use> uses_to_try(std::set<lock_use> uses)
 {
     if (uses.empty() || uses.contains(lock_use::several_names) || uses.contains(lock_use::election) ||
@@ -143,7 +143,7 @@ std::set<lock_use> uses_to_try(std::set<lock_use> uses)
 
 } // namespace
 
-/// The exit status is that of the gravest finding: 0 info, 1 warning, 2 error.
+/// Returns the exit status of the gravest finding: 0 info, 1 warning, 2 error.
 int doctor(options const& o, output const& out)
 {
     milliseconds const slack = o.lock.slack.value_or(core::default_slack(o.lock.ttl));

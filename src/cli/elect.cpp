@@ -25,10 +25,10 @@ namespace redlock::cli {
 
 namespace {
 
-/// It stays in the fleet while the servers are away.
+/// The process stays in the fleet while the servers are away.
 options never_discouraged(options o)
 {
-    o.fenced = true; // so that the lock behind it tells who is in the way
+    o.fenced = true; // so that the lock of the election tells its holder
     o.lock.retry.outage_patience = std::chrono::hours{24 * 365};
     if (o.value.size() > kind::longest_value)
         throw failure(exit_status::usage, "--value has at most " + std::to_string(kind::longest_value) +
@@ -68,7 +68,7 @@ int elect(options const& given, output const& out)
         lease_facts const facts(held.lease(), o.lock);
         out.note("elected", in_words(held, o), facts.json());
         int status = 0;
-        supervisor guard(s, held.lease(), o, out); // is told of the end, which the resignation is
+        supervisor guard(s, held.lease(), o, out); // is told of the end that the resignation causes
         try {
             child command(s.context(), o.command, facts.variables());
             status = guard.watch(command);
@@ -78,7 +78,7 @@ int elect(options const& given, output const& out)
             throw;
         }
         resign(s, held, o, out);
-        if (guard.stopped()) // others may lead by now
+        if (guard.stopped()) // another process may lead by now
             continue;
         s.settle();
         return status;

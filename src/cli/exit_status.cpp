@@ -21,8 +21,8 @@ bool lacks_rights(node_outcome const& row)
            row.error == server_error::noperm || row.error == server_error::denied;
 }
 
-/// OpenSSL's words for a verdict on a certificate, a key or a name; a connection that is cut during the handshake is
-/// none, and may be better the next time.
+/// Is the failure OpenSSL's verdict on a certificate, a key or a name? A connection that is cut during the handshake is
+/// none, and may succeed the next time.
 bool has_bad_certificate(node_outcome const& row)
 {
     if (row.result != node_result::unreachable ||
@@ -52,7 +52,8 @@ int status_of(lock_error const& why, std::vector<node_outcome> const& table, int
         return exit_status::no_permission;
     if (prevents(has_bad_certificate))
         return exit_status::bad_configuration;
-    // Who is refused by the node where all meet asks the others no more: these are pending, and prevent nothing.
+    // An attempt that is refused by its rendezvous node asks no other node: the other rows are pending, and prevent
+    // nothing.
     bool const cannot_vote = prevents([](node_outcome const& row) {
         return row.result != node_result::granted && row.result != node_result::held_by_other &&
                row.result != node_result::pending;

@@ -14,7 +14,8 @@
 /// The command line `redlock`: docs/cli.md says what it does.
 namespace redlock::cli {
 
-/// What the tool itself ends with: sysexits.h where that has a word for it, and else as timeout(1) and the shell do.
+/// The tool's own exit statuses: those of sysexits.h if it has one for the case, and otherwise as timeout(1) and the
+/// shell do.
 namespace exit_status {
 inline constexpr int success = 0;
 inline constexpr int not_held =
@@ -28,7 +29,7 @@ inline constexpr int lost = 124; ///< the lock was lost, and the command was sto
 inline constexpr int internal = 125;
 inline constexpr int not_executable = 126;
 inline constexpr int not_found = 127;
-inline constexpr int by_signal = 128; ///< and its number
+inline constexpr int by_signal = 128; ///< plus the signal's number
 } // namespace exit_status
 
 /// Ends the tool with a message.
@@ -45,7 +46,7 @@ private:
     std::vector<node_outcome> table_;
 };
 
-/// What the library does not accept of a lock is a wrong word here: its name, its times and its token are arguments.
+/// Turns the library's complaint about a lock into one about the command line: name, times and token are its arguments.
 /// \throws failure with `exit_status::usage` for `errc::misconfigured`
 template <class Make>
 auto as_usage(Make make)
@@ -59,9 +60,9 @@ auto as_usage(Make make)
     }
 }
 
-/// Where an acquisition failed: was it somebody else's lock, or what kept the nodes from voting?
+/// Tells why an acquisition failed: another client had the lock, or something kept the nodes from voting.
 /// \param table of the last attempt
-/// \param conflict what to say of somebody else's lock
+/// \param conflict the status if another client had it
 [[nodiscard]] int status_of(lock_error const&, std::vector<node_outcome> const& table, int conflict);
 
 } // namespace redlock::cli

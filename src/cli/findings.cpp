@@ -33,10 +33,10 @@ std::string_view to_string(severity grade) noexcept
 
 namespace {
 
-/// The key on which the rights are tried lives no longer than that.
+/// The longest life of the key on which the rights are tried.
 constexpr std::chrono::milliseconds probe_ttl = 2s;
 
-/// Whatever it said of its age.
+/// Can the node vote, apart from its age?
 bool is_fit_to_vote(interview const& node, examination const& terms)
 {
     if (node.failed || is_strange(node) || node.facts.replica || node.facts.cluster)
@@ -46,7 +46,7 @@ bool is_fit_to_vote(interview const& node, examination const& terms)
     return !terms.by_key || !said(node, question::vote).refused() || is_untried(node, terms);
 }
 
-/// Nodes that vote, and when they are a majority.
+/// The number of nodes that vote, and the time until they are a majority.
 struct outlook {
     std::size_t voting = 0;
     std::optional<std::chrono::nanoseconds> wait{}; ///< nothing: waiting does not help
@@ -73,7 +73,7 @@ outlook look_ahead(std::vector<interview> const& nodes, examination const& terms
     return seen;
 }
 
-/// The longest time that a node keeps the lock's key, which was set for at least as long. Nothing where it stands on none.
+/// The longest time that a node keeps the lock's key, which was set for at least as long. Empty if no node has the key.
 std::optional<std::chrono::milliseconds> seen_of_key(std::vector<interview> const& nodes,
                                                      examination const& terms)
 {
@@ -86,15 +86,15 @@ std::optional<std::chrono::milliseconds> seen_of_key(std::vector<interview> cons
     return longest;
 }
 
-/// A client judges by the ttl of its own lock, which the key on a node only hints at.
-/// \param own what is seen of it
+/// A client judges by the ttl of its own lock; the key on a node only hints at that ttl.
+/// \param own the terms that follow from the key
 std::string words_of_own(examination const& own, outlook const& ahead)
 {
     return "'" + redis::printable(own.lock) + "', whose key has " + seconds(own.key_ttl) + " left, " +
            (*ahead.wait == 0ns ? "perhaps at once" : "in at least " + seconds(*ahead.wait));
 }
 
-/// What keeps nodes from voting ends by itself, or does not.
+/// Reports too few voting nodes: a quarantine ends by itself, other reasons do not.
 void quorum(std::vector<interview> const& nodes, examination const& terms, std::vector<finding>& found)
 {
     auto const add = [&](outlook const& seen, std::string const& what, std::string advice) {
@@ -133,7 +133,7 @@ void count(std::vector<interview> const& nodes, std::vector<finding>& found)
                          detail::describe_even_nodes(static_cast<unsigned>(all)), "an odd number of nodes"});
 }
 
-/// One server behind two addresses has two votes of a majority.
+/// One server under two addresses has two votes of a majority.
 void same_servers(std::vector<interview> const& nodes, std::vector<finding>& found)
 {
     std::map<std::string, std::string> known;
@@ -148,7 +148,7 @@ void same_servers(std::vector<interview> const& nodes, std::vector<finding>& fou
     }
 }
 
-/// Tokens follow the date (rule F1): what is far ahead of it nobody has counted.
+/// Tokens follow the date (rule F1): a fence far ahead of it was not counted by a client.
 void fence(interview const& node, examination const& terms, std::vector<finding>& found)
 {
     constexpr auto far = std::chrono::hours{24 * 366};
@@ -170,7 +170,7 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
-/// To a vote every key of the lock's name is somebody's lock, also one that nobody will release.
+/// A vote takes every key of the lock's name for a lock, also a key that nobody will release.
 void foreign_key(interview const& node, examination const& terms, std::vector<finding>& found)
 {
     if (node.failed || terms.lock.empty() || is_strange(node))
@@ -198,7 +198,7 @@ void foreign_key(interview const& node, examination const& terms, std::vector<fi
 
 } // namespace
 
-/// By the uptime, as the library takes a server that it meets for the first time (rule N4).
+/// Computed from the uptime, as the library judges a server that it meets for the first time (rule N4).
 std::chrono::nanoseconds youth_left(interview const& node, examination const& terms)
 {
     auto const info = node.facts.info.value_or(redis::server_info{});
@@ -226,7 +226,7 @@ bool is_untried(interview const& node, examination const& terms)
     return is_shut_out(node, terms) && (terms.lock.empty() || !is_about_keys(own));
 }
 
-/// To these commands a server gives answers of these kinds, or an error.
+/// Is there an answer of a kind that no server gives to these commands?
 bool is_strange(interview const& node)
 {
     using kind = answer::kind;

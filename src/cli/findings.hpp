@@ -19,21 +19,21 @@ namespace redlock::cli {
 
 enum class severity : std::uint8_t {
     info,    ///< good to know
-    warning, ///< locks work, and something makes them slower or weaker than they could be
+    warning, ///< locks work, but slower or less safely than they could
     error,   ///< this node does not vote, or locks are not safe
 };
 
 [[nodiscard]] std::string_view to_string(severity) noexcept;
 
 struct finding {
-    std::string id; ///< fit to be looked for: "eviction"
+    std::string id; ///< a word to search for: "eviction"
     severity grade;
     std::string node; ///< empty: all of them
     std::string what;
     std::string advice;
 };
 
-/// What every node is asked, in this order.
+/// The questions to every node, in this order.
 enum class question : std::uint8_t {
     info,
     save,
@@ -45,15 +45,16 @@ enum class question : std::uint8_t {
     get,
     extend,
     release,
-    by_hash, ///< a script, as it is called when the server knows it
-    native_extend, ///< by a command, where the server compares by itself (rule K8); others are asked by the script again
+    by_hash, ///< a script, called by its hash
+    native_extend, ///< by a command, if the server compares by itself (rule K8); other servers are asked by the script
+                   ///< again
     native_release,
     mget,
     fence,
     holder,
     lock_left,
-    whose, ///< of the lock's key, if it is no string
-    mark   ///< only to leave the marker; without it, trials have this place
+    whose, ///< readers or permit holders of the lock's key, if it is no string
+    mark   ///< only to leave the marker; without it, trials begin here
 };
 
 [[nodiscard]] inline answer const& said(interview const& node, question q)
@@ -61,69 +62,70 @@ enum class question : std::uint8_t {
     return node.answers[static_cast<std::size_t>(q)];
 }
 
-/// Answers of a kind that no server gives to these commands.
+/// Is there an answer of a kind that no server gives to these commands?
 [[nodiscard]] bool is_strange(interview const&);
 
-/// The user has the right to the command, and not to the key.
+/// True if the user may run the command, but not on the key.
 [[nodiscard]] bool is_about_keys(answer const&);
 
 struct examination;
 
-/// The key of the trial is not permitted.
+/// True if the key of the trial is not permitted.
 [[nodiscard]] bool is_shut_out(interview const&, examination const&);
 
-/// The key of the trial is not permitted, and the lock's own keys may be.
+/// True if the key of the trial is not permitted, and the lock's own keys may be.
 [[nodiscard]] bool is_untried(interview const&, examination const&);
 
-/// How this server compares by itself; nothing: it does not.
+/// How this server compares by itself; empty: it does not.
 [[nodiscard]] std::optional<redis::script_form> native_form(interview const&);
 
-/// \param lock its name; empty where none is given
+/// \param lock its name; empty if none is given
 [[nodiscard]] questions doctor_questions(std::string const& key_prefix, std::string const& lock,
                                          interview const&, std::string_view nonce);
 
 struct examination {
     config const& client;
-    std::string lock;                  ///< its name; empty where none is given
-    std::chrono::milliseconds ttl;     ///< of the locks in question
-    std::chrono::milliseconds key_ttl; ///< with the slack
+    std::string lock;                  ///< its name; empty if none is given
+    std::chrono::milliseconds ttl;     ///< ttl of the locks in question
+    std::chrono::milliseconds key_ttl; ///< ttl and slack
     std::chrono::milliseconds slack;
     std::chrono::milliseconds node_timeout;
-    bool prepares = false;     ///< the marker was asked to be left
+    bool prepares = false;     ///< the marker shall be left
     bool by_key = true;        ///< are there locks that are votes for a key? Permits of a semaphore are none
     std::set<lock_use> uses{}; ///< their rights are tried, in this order and last
 };
 
-/// How long a server that was started a short time ago does not vote yet, unless it is taken for new.
+/// How long a server that was started a short time ago does not vote yet, unless it is assumed to be new.
 [[nodiscard]] std::chrono::nanoseconds youth_left(interview const&, examination const&);
 
-/// What leaves the marker of fenced locks on a node, as a client does that meets it for the first time; but that none
-/// stands nobody excuses (docs/protocol.md, rule F6). A lineage is one node's: never the same for two.
+/// Asks a node to keep the marker of fenced locks, as a client does when it meets the node for the first time. If there
+/// is no marker, the node counts as one that may have lost keys (docs/protocol.md, rule F6). A lineage is one node's:
+/// never use it for two.
 void ask_for_marker(questions&, std::string const& key_prefix, interview const&, std::string_view lineage);
 
-/// The marker of fenced locks, as a client finds it that meets the node now.
+/// The marker of fenced locks, as a client sees it that meets the node now.
 struct marker_state {
     bool stands;
     bool left_now;                 ///< by this call
-    std::chrono::milliseconds age; ///< of the uncertainty that it tells; where it stands
-    std::chrono::nanoseconds wait; ///< of a fenced lock, until the node votes for it
+    std::chrono::milliseconds age; ///< age of the uncertainty that it records, if there is a marker
+    std::chrono::nanoseconds wait; ///< until the node votes for a fenced lock
 };
 
-/// Nothing: it is not known.
+/// Empty: it is not known.
 [[nodiscard]] std::optional<marker_state> marker_of(interview const&, examination const&);
 void examine_marker(interview const&, examination const&, std::vector<finding>&);
 
 /// How long a lock waits for a node that may have lost keys.
 [[nodiscard]] std::chrono::nanoseconds quarantine_of(examination const&);
-/// The locks that wait for so long, said behind the time: " (for a ttl of 30.0 s)".
+/// The locks that wait for this time, as a suffix: " (for a ttl of 30.0 s)".
 [[nodiscard]] std::string for_which_locks(examination const&);
-/// For how long somebody has waited already, of a promoted node, as the marker tells it (rule N5).
+/// For a promoted node: the part of its quarantine that has passed, according to the marker (rule N5).
 [[nodiscard]] std::chrono::nanoseconds waited_out(interview const&, examination const&);
 
-/// Of one node.
+/// Examines one node.
 void examine_node(interview const&, examination const&, std::vector<finding>&);
 
-/// Everything that speaks against these nodes, judged by what they said; the gravest first.
+/// Returns all problems of these nodes, judged by their answers; the gravest first.
 [[nodiscard]] std::vector<finding> examine(std::vector<interview> const&, examination const&);
 
 } // namespace redlock::cli

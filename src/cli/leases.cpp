@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-// Leases that are held by nobody's process: taken by one, extended and released by others.
+// Leases that no process holds: acquired by one process, extended and released by others.
 namespace redlock::cli {
 
 namespace {
@@ -23,7 +23,7 @@ void tell(output const& out, lease_facts const& facts)
     out.result(facts.json(), text);
 }
 
-/// What concerns a lease of another process takes the time to connect, too.
+/// An operation on another process's lease also needs the time to connect.
 options patient(options o)
 {
     o.lock.renew = false;
@@ -31,7 +31,7 @@ options patient(options o)
     return o;
 }
 
-/// Nothing is left behind that was not there before.
+/// A signal before the end of the verb undoes nothing: there is nothing to undo.
 void end_by_signal(session& s)
 {
     s.caught().on_signal([&s](int signal) { s.caught().die_of(signal); });
@@ -57,7 +57,7 @@ int acquire(options const& given, output const& out)
         s.complete(held);
     try {
         tell(out, lease_facts(held, o.lock));
-    } catch (failure const&) { // nobody has the token, and the lock would be in the way until it expires
+    } catch (failure const&) { // nobody has the token, and the lock would be taken until it expires
         static_cast<void>(s.release(held));
         throw;
     }
@@ -80,7 +80,7 @@ int extend(options const& given, output const& out)
         s.settle();
         fail(o, why);
     }
-    held.detach(); // first: it stays, also if that cannot be told
+    held.detach(); // before the output: the lease stays, also if the output fails
     try {
         tell(out, facts);
     } catch (failure const&) {
@@ -91,12 +91,12 @@ int extend(options const& given, output const& out)
     return exit_status::success;
 }
 
-/// Fenced or not, the key is deleted in the same way.
+/// A fenced key and a plain one are deleted in the same way.
 int release(options const& given, output const& out)
 {
     options o = patient(given);
     o.fenced = false;
-    o.client.admission.longest_ttl = {}; // of the locks that it makes: this one is as long as it was made
+    o.client.admission.longest_ttl = {}; // limits the locks that the client makes; this one has its own ttl
     session s(o, out);
     end_by_signal(s);
     lease held = as_usage([&] { return s.adopt(o.owner); });

@@ -5,7 +5,7 @@
 
 namespace redlock::cli {
 
-/// What needs more rights than to take and release a mutex.
+/// Uses that need more rights than a mutex.
 enum class lock_use : std::uint8_t { line, readers, several_names, election, permits, fenced_permits };
 
 } // namespace redlock::cli

@@ -45,7 +45,7 @@ int perform(options const& o, output const& out)
     }
 }
 
-/// Also where the words are wrong.
+/// Also if the arguments are wrong.
 void fail_in_eval(int argc, char const* const* argv)
 {
     std::vector<std::string_view> const words(argv, argv + argc);

@@ -19,13 +19,13 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Nothing where it was not asked to be left.
+/// Empty if the marker was not asked to be left.
 answer const* mark_reply(interview const& node, examination const& terms)
 {
     return terms.prepares ? &said(node, question::mark) : nullptr;
 }
 
-/// By the server's own clock where the marker's script has run, otherwise by what TIME told before.
+/// By the server's own clock if the marker's script has run, otherwise by the earlier answer to TIME.
 std::optional<redis::marker> read_marker(interview const& node, examination const& terms)
 {
     if (auto const* const left = mark_reply(node, terms))
@@ -38,14 +38,14 @@ std::optional<redis::marker> read_marker(interview const& node, examination cons
     return redis::read_marker(std::to_string(now.count()) + ' ' + told.list[2]);
 }
 
-/// The user's word stands that it never forgets.
+/// Can the user's word be relied on that the node never forgets?
 bool is_durable(interview const& node)
 {
     bool const promoted = node.facts.info && node.facts.info->promoted;
     return node.called_durable && node.facts.forgetful.empty() && !promoted;
 }
 
-/// The marker's own part, and what is left of the node's youth.
+/// The marker's own part, and the rest of the node's youth.
 std::chrono::nanoseconds fenced_wait(interview const& node, examination const& terms, milliseconds age)
 {
     auto const youth = terms.client.admission.assume_fresh ? 0ns : youth_left(node, terms);
@@ -84,7 +84,7 @@ void ask_for_marker(questions& all, std::string const& key_prefix, interview con
                     std::string_view lineage)
 {
     auto const info = node.facts.info.value_or(redis::server_info{});
-    // INFO's uptime is in whole seconds; since when a promoted one keeps what it was told, it does not say (rule N5).
+    // INFO's uptime is in whole seconds; it does not tell since when a promoted server keeps its data (rule N5).
     std::optional<milliseconds> age = info.promoted ? 0s : std::max(info.uptime.value_or(0s) - 1s, 0s);
     if (is_durable(node))
         age.reset();
@@ -108,7 +108,7 @@ std::optional<marker_state> marker_of(interview const& node, examination const& 
         return {};
     if (!found)
         return marker_state{false, false, 0ms, answered_for ? 0ns : fenced_wait(node, terms, 0ms)};
-    auto const from = answered_for ? found->since : found->placed; // as the library goes by them
+    auto const from = answered_for ? found->since : found->placed; // as the library does
     auto const age = found->now - from;
     return marker_state{true, mark_reply(node, terms) && !stood_before(node, *found), age,
                         std::max(fenced_wait(node, terms, age), 0ns)};
@@ -128,7 +128,7 @@ void examine_marker(interview const& node, examination const& terms, std::vector
                    "the marker of fenced locks cannot be left: " + redis::quote(left->text),
                    "docs/server-checklist.md, \"Rights\"");
     if (!state)
-        return; // the rights are told already
+        return; // the rights have been reported already
     std::string const wait = state->wait > 0ns
                                  ? "fenced locks wait " + seconds(state->wait) + for_which_locks(terms)
                                  : "fenced locks wait for nothing";

@@ -32,8 +32,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The right to the command, or to what it is about.
-/// \param object its pattern; empty: that right is of no concern
+/// Notes a missing right to the command, or to its object.
+/// \param object its pattern; empty: a right to the object is not noted
 void note_missing(std::set<std::string>& missing, answer const& said, std::string const& right,
                   std::string const& object)
 {
@@ -54,7 +54,7 @@ std::string list_of(std::set<std::string> const& some)
     return words;
 }
 
-/// One node, and what is found there.
+/// Examines one node and adds its findings.
 class node_examination {
 public:
     node_examination(interview const& node, examination const& terms, std::vector<finding>& found)
@@ -173,7 +173,7 @@ void node_examination::read_info()
     }
 }
 
-/// What the library would read in INFO, and this server does not tell (rule N6).
+/// Reports fields of INFO that the library would read, and this server does not have (rule N6).
 void node_examination::blind_spots()
 {
     if (said(question::info).refused())
@@ -358,7 +358,7 @@ void node_examination::must_be_allowed(question q, std::string const& lost, std:
         return;
     auto const error = redis::classify(said(q).text);
     if (error == server_error::readonly || error == server_error::loading)
-        return; // said already
+        return; // reported already
     bool const by_right = error == server_error::noperm || error == server_error::unknown_command;
     add(severity::error, by_right ? "rights" : "no-vote", lost + ": " + redis::quote(said(q).text),
         "permit " + (is_about_keys(said(q)) ? "the lock's keys" : needs) +
@@ -371,7 +371,7 @@ void node_examination::should_be_allowed(question q, std::string const& right, s
         add(severity::warning, "rights", right + " is not permitted: " + without, "permit +" + right);
 }
 
-/// Their trials are asked behind everything else.
+/// The trials are asked after everything else.
 void node_examination::uses()
 {
     if (is_shut_out(node_, terms_))
@@ -382,9 +382,9 @@ void node_examination::uses()
         rest = judge(what, rest);
 }
 
-/// Each of these is needed: a vote is a script.
-/// \param told to these trials and to further ones
-/// \return to the further ones
+/// All these rights are needed: a vote is a script.
+/// \param told answers to these trials and to further ones
+/// \return the answers to the further ones
 std::span<answer const> node_examination::judge(lock_use what, std::span<answer const> told)
 {
     std::set<std::string> missing;
@@ -393,7 +393,7 @@ std::span<answer const> node_examination::judge(lock_use what, std::span<answer 
         told = told.subspan(1);
     }
     note_missing(missing, said(question::pttl), "pttl", {});
-    note_missing(missing, said(question::mget), "mget", {}); // of other keys
+    note_missing(missing, said(question::mget), "mget", {}); // the right to other keys
     if (what == lock_use::line) {
         note_missing(missing, said(question::tracking), "client|tracking", {});
         if (node_.facts.protocol < 3)
@@ -418,7 +418,7 @@ bool node_examination::is_forbidden(question q) const
            error == server_error::unknown_command;
 }
 
-/// Where a server compares by itself, plain locks need none (rule K8).
+/// If a server compares by itself, plain locks need no scripts (rule K8).
 void node_examination::scripts()
 {
     auto const native = native_form(node_);
@@ -434,7 +434,7 @@ void node_examination::scripts()
                    "permit +eval, +evalsha, +get, +pexpire, +del: docs/server-checklist.md, \"Rights\"");
     must_be_allowed(question::extend, "a lock cannot be renewed", "+eval, +get, +pexpire");
     must_be_allowed(question::release, "a lock cannot be released", "+eval, +get, +del");
-    if (said(question::by_hash).text.find("evalsha") != std::string::npos) // and not what the script does
+    if (said(question::by_hash).text.find("evalsha") != std::string::npos) // and not inside the script
         must_be_allowed(question::by_hash, "locks are neither renewed nor released by a script's hash",
                         "+evalsha");
     if (native && is_forbidden(question::native_release))
@@ -443,7 +443,7 @@ void node_examination::scripts()
             native == redis::script_form::delex ? "permit +delex" : "permit +delifeq");
 }
 
-/// Tried on a key beside the lock's, by the library's own commands: no rule of an ACL has to be read.
+/// Tried on a key of its own, with the library's own commands: no rule of an ACL has to be read.
 void node_examination::rights()
 {
     if (terms_.by_key)

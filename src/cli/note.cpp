@@ -26,8 +26,8 @@ void write_all(int file, std::string const& line)
     [[maybe_unused]] auto const written = ::write(file, line.data(), line.size());
 }
 
-/// The command writes there, too, and may take the room between a look at it and the write. So the write itself has to
-/// refuse to wait. That is a property of the open file, which is not ours alone: we open it once more for us.
+/// The command writes there, too, and may take the room between a check and the write. So the write itself must not
+/// wait. That is a property of the open file, which is not ours alone: the file is opened once more for us.
 void write_without_waiting(std::string const& line)
 {
     int const own = ::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

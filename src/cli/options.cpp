@@ -32,7 +32,7 @@ parser::parser(options& o)
 {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version());
-    define_nodes(app_); // in front of the verb as well as behind it
+    define_nodes(app_); // these may be given before the verb and after it
     define_run();
     define_elect();
     define_acquire();
@@ -41,7 +41,7 @@ parser::parser(options& o)
     define_leader();
     define_status();
     define_doctor();
-    // Last: verbs take over what is there when they are made.
+    // Last: a verb inherits the settings that exist when it is made.
     app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
                 "redlock run --help\n"
                 "A name that begins with a dash stands behind --: redlock status -- -name\n");
@@ -285,14 +285,14 @@ void parser::define_doctor()
                   "Exit status: 0, 1 with warnings, 2 with errors\n");
 }
 
-/// Which word is strange, rather than what is missing because of it.
+/// Names the unknown word, rather than the missing argument that it causes.
 std::string parser::explain(CLI::Error const& wrong) const
 {
     std::string verbs;
     for (CLI::App const* const known : app_.get_subcommands([](CLI::App const*) { return true; }))
         verbs += (verbs.empty() ? " (" : ", ") + known->get_name();
     verbs += ')';
-    auto const strange = app_.remaining(); // before the verb, or in its place
+    auto const strange = app_.remaining(); // before the verb, or instead of it
     if (!strange.empty() && strange.front().starts_with('-'))
         return "unknown option: '" + strange.front() +
                "'\n(options that all verbs have stand before the verb or behind it, those of a verb stand "
@@ -309,7 +309,7 @@ std::string parser::explain(CLI::Error const& wrong) const
 
 void parser::parse(int argc, char const* const* argv)
 {
-    // Behind the first "--" nothing is an option: there stand the name, unless it stands before, and the command.
+    // After the first "--" nothing is an option: the name, unless it was given before, and the command follow.
     std::vector<std::string> words(argv + 1, argv + argc);
     auto const mark = std::ranges::find(words, "--");
     rest_.assign(mark, words.end());
@@ -317,7 +317,7 @@ void parser::parse(int argc, char const* const* argv)
     if (rest_.size() > 1)
         for (CLI::App* const verb : app_.get_subcommands([](CLI::App const*) { return true; }))
             verb->get_option("NAME")->required(false);
-    std::ranges::reverse(words); // as CLI11 wants them
+    std::ranges::reverse(words); // the order that CLI11 requires
     try {
         app_.parse(words);
     } catch (CLI::Success const& asked) { // help, version
@@ -325,7 +325,7 @@ void parser::parse(int argc, char const* const* argv)
         app_.exit(asked, text, text);
         throw failure(exit_status::success, text.str());
     } catch (CLI::Error const& wrong) {
-        refuse_unknown_options(); // what follows one is taken for the command, and then other words are missing
+        refuse_unknown_options(); // the rest would be taken for the command, and other arguments would be missing
         auto const verbs = app_.get_subcommands();
         std::string const verb = verbs.empty() ? "" : ' ' + verbs.front()->get_name();
         throw failure(exit_status::usage,

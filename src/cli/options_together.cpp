@@ -20,7 +20,7 @@
 #include <utility>
 #include <variant>
 
-// What the words of the command line and of the environment come to, together.
+// Checks and completes the arguments of the command line and of the environment, together.
 namespace redlock::cli {
 
 namespace {
@@ -40,7 +40,7 @@ bool has_credentials(std::string const& url)
 
 } // namespace
 
-/// What begins the command begins with a dash only behind a "--".
+/// A command that begins with a dash is accepted only after a "--".
 void parser::refuse_unknown_options() const
 {
     CLI::App const* const used = run_->parsed() ? run_ : elect_;
@@ -52,8 +52,8 @@ void parser::refuse_unknown_options() const
                 "' (a command that begins with a dash stands behind --)\nredlock --help tells more");
 }
 
-/// A name behind "--" may begin with a dash. In front of a command it needs a "--" behind it as well: otherwise the
-/// command's first word would be taken for the name where a shell's variable is empty.
+/// A name after "--" may begin with a dash. Before a command it needs a "--" after it as well: otherwise, if a shell's
+/// variable is empty, the command's first word would be taken for the name.
 void parser::take_name()
 {
     is_named_ = app_.get_subcommands().front()->count("NAME") != 0;
@@ -94,7 +94,7 @@ void parser::finish()
         finish_command();
 }
 
-/// As the library names a lock of several names.
+/// Joins the names as the library names a lock of several names.
 void parser::finish_names()
 {
     if (!further_names_.empty() && (o_.with != sharing::none || o_.permits != 0))
@@ -115,7 +115,7 @@ void parser::finish_names()
 void parser::finish_credentials()
 {
     if (!password_file_.empty()) {
-        (void)read_password(password_file_); // what is wrong with it is said at once
+        (void)read_password(password_file_); // reports a problem with it at once
         if (std::ranges::all_of(o_.client.nodes, has_credentials))
             throw failure(exit_status::usage,
                           "--password-file is for URLs without user and password, and all URLs have them");
@@ -137,7 +137,7 @@ void parser::finish_owner()
         o_.name = environment("REDLOCK_NAME");
     if (o_.owner.empty())
         o_.owner = environment("REDLOCK_OWNER");
-    if (o_.owner == environment("REDLOCK_OWNER")) { // the rest of the environment is about the same lease
+    if (o_.owner == environment("REDLOCK_OWNER")) { // the rest of the environment belongs to the same lease
         if (token_.empty())
             token_ = environment("REDLOCK_TOKEN");
         std::string const ttl = environment("REDLOCK_TTL");

@@ -17,25 +17,25 @@
 
 namespace redlock::cli {
 
-/// To standard output.
-/// \throws failure, when nobody got it
+/// Prints to standard output.
+/// \throws failure, if the output cannot be written
 void print(std::string const& text);
 
-/// Where the tool speaks: results go to standard output, everything else to standard error. With --json either is one
-/// object a line. The standard output of `run` and `elect` belongs to the command.
+/// The tool's output: results go to standard output, everything else to standard error. With --json, each of the two
+/// has one object a line. The standard output of `run` and `elect` belongs to the command.
 class output {
 public:
     explicit output(options const& o) : options_(o) {}
 
-    /// What was asked for.
-    /// \throws failure, when nobody got it
+    /// Prints the requested result.
+    /// \throws failure, if the output cannot be written
     void result(nlohmann::json const& object, std::string const& text) const;
-    /// Of what happens, for those who want to know (-v).
+    /// Reports progress, with -v.
     void note(std::string_view event, std::string const& text, nlohmann::json details) const;
     void warn(std::string_view event, std::string const& text, nlohmann::json details) const;
-    /// Why it ends.
+    /// Reports why the tool ends.
     void fail(failure const&) const;
-    /// Nothing to `eval` would be a success there, and the script would go on without the lock.
+    /// `eval` of an empty output succeeds, and the script would go on without the lock.
     void fail_in_eval() const;
 
 private:
@@ -44,18 +44,18 @@ private:
     options const& options_;
 };
 
-/// What a shell evaluates when there is no lock.
+/// The output for a shell's `eval` when there is no lock.
 inline constexpr std::string_view failing_command = "false\n";
 
 [[nodiscard]] nlohmann::json to_json(std::vector<node_outcome> const&);
 
-/// What is told of a lease, to scripts and to the command that runs under it.
+/// The properties of a lease, for scripts and for the command that runs under it.
 struct lease_facts {
     std::string name;
     std::string owner;             ///< the owner token
     std::uint64_t token;           ///< the fencing token; zero: none
-    std::string permits;           ///< of a semaphore: "0 3"
-    std::chrono::milliseconds ttl; ///< what an extension gives it again
+    std::string permits;           ///< a semaphore's: "0 3"
+    std::chrono::milliseconds ttl; ///< the validity after each extension
     std::chrono::milliseconds valid_for;
     std::chrono::system_clock::time_point expires_at;
 
@@ -72,12 +72,12 @@ struct node_words {
     std::string node;
     std::string words;
 };
-/// "redis://a, redis://b down (NOAUTH ...); redis://c down (...)": what several nodes have in common is said once.
+/// "redis://a, redis://b down (NOAUTH ...); redis://c down (...)": a text that several nodes share is written once.
 [[nodiscard]] std::string grouped(std::vector<node_words> const&);
 /// `to_string` of the table, grouped in the same way.
 [[nodiscard]] std::string short_summary(std::vector<node_outcome> const&);
 
-/// Long texts, numbers and words in columns.
+/// Aligns texts in columns.
 [[nodiscard]] std::string table(std::vector<std::vector<std::string>> const& rows);
 
 } // namespace redlock::cli

@@ -10,7 +10,7 @@
 
 namespace redlock::cli {
 
-/// The command line as it is defined; the words are understood when all of them are there.
+/// Defines the command line, and interprets it when all arguments have been read.
 class parser {
 public:
     explicit parser(options& o);
@@ -37,7 +37,7 @@ private:
         to.add_option_function<std::string>(flags, read, what)->type_name("DURATION");
     }
 
-    /// What it names cannot be empty, as the value of a variable is that is not set.
+    /// Refuses an empty value, which may come from a variable that is not set.
     template <class Target>
     CLI::Option& named(CLI::App& to, std::string const& flags, Target& target, std::string const& what)
     {
@@ -62,7 +62,7 @@ private:
     void define_status();
     void define_doctor();
 
-    /// That runs a command; null: the verb has none.
+    /// Returns the verb that runs a command; null: the given verb runs none.
     [[nodiscard]] CLI::App const* with_command() const
     {
         return o_.verb == "run" ? run_ : o_.verb == "elect" ? elect_ : nullptr;

@@ -25,11 +25,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// For what still goes back and forth when the tool is done: releases on nodes that a majority did not wait for.
+/// How long pending work may take when the tool is done: releases on nodes that a majority did not wait for.
 constexpr auto patience = 300ms;
-/// The same after votes that were cancelled: some may wait for a connection to be made.
+/// The same after votes that were cancelled: some may wait for a connection.
 constexpr auto long_patience = 1500ms;
-/// Who has waited for so long wants to know what for.
+/// After this time without a lock, the tool reports the reason.
 constexpr auto longest_silence = 1s;
 
 } // namespace
@@ -138,7 +138,7 @@ Won session::win(Start start)
     return got;
 }
 
-/// Other exceptions than the lock's pass.
+/// Rethrows other exceptions than the lock's.
 void session::fail(std::exception_ptr const& why)
 {
     try {
@@ -179,7 +179,7 @@ std::vector<node_outcome> session::last_attempt() const
     return lock_.last_attempt();
 }
 
-/// Once; again only while there is nothing to tell yet.
+/// Reports once; looks again only while there is nothing to report yet.
 void session::explain_waiting()
 {
     silence_.expires_after(longest_silence);
@@ -196,7 +196,7 @@ void session::explain_waiting()
     });
 }
 
-/// What keeps us from a majority, as far as it is known: nothing is said of nodes that are only connecting.
+/// Describes why there is no majority, as far as it is known: nodes that are only connecting are not mentioned.
 std::string session::obstacle() const
 {
     auto const nodes = client_.node_table();
@@ -235,7 +235,7 @@ void session::complete(lease& held)
     while (connecting() && std::chrono::steady_clock::now() < end)
         context_.run_one_for(patience);
     static_cast<void>(
-        wait([&](auto handler) { held.extend(std::move(handler)); })); // the grant stands in any case
+        wait([&](auto handler) { held.extend(std::move(handler)); })); // the lease is granted in any case
 }
 
 boost::system::error_code session::extend(lease& held)

@@ -21,7 +21,7 @@
 
 namespace redlock::cli {
 
-/// One client, one lock, and the loop that runs them: everything the tool does happens inside its calls.
+/// One client, one lock, and the loop that runs them: all work of the tool happens inside its calls.
 class session {
 public:
     /// \throws lock_error `errc::misconfigured`
@@ -30,14 +30,15 @@ public:
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
     [[nodiscard]] client& locks() { return client_; }
     [[nodiscard]] signals& caught() { return signals_; }
-    /// Continues a lease that another process left behind.
+    /// Continues a lease of another process.
     /// \throws lock_error `errc::misconfigured`
     [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token = 0);
 
-    /// Waits for the lock as the options say. Dies of a signal that comes meanwhile, when everything is taken back.
+    /// Waits for the lock as the options say. If a signal comes meanwhile, it undoes the attempt and dies of the
+    /// signal.
     /// \throws failure
     [[nodiscard]] lease acquire();
-    /// The same until this process leads, and the others can read its value.
+    /// The same until this process leads, and observers can read its value.
     /// \throws failure
     [[nodiscard]] leadership campaign(election&, std::string const& value);
 
@@ -56,16 +57,16 @@ public:
     }
     void run_until(bool const& done);
 
-    /// A majority is enough to be granted a fenced lock; here the nodes that were connected too late get the key, too.
+    /// A majority is enough for a fenced lock; here the nodes that were connected too late get the key, too.
     void complete(lease&);
-    /// Asks again while too few nodes are connected to tell.
+    /// Repeats the extension while too few nodes are connected to decide.
     boost::system::error_code extend(lease&);
     boost::system::error_code release(lease&);
 
-    /// For what still goes back and forth: returns when the nodes have answered, or after a while.
+    /// Waits for pending work: returns when the nodes have answered, or after a while.
     void settle();
 
-    /// "redis://b:6379 down (Connection refused)": nodes that are not as they should be.
+    /// "redis://b:6379 down (Connection refused)": the nodes with problems.
     [[nodiscard]] std::string troubles() const;
 
 private:
@@ -74,7 +75,7 @@ private:
     [[nodiscard]] static any_lock make_lock(client&, options const&);
     template <class Lock>
     [[nodiscard]] static any_lock make_shared_lock(client&, options const&);
-    /// \param start is given the handler
+    /// \param start receives the handler
     template <class Won, class Start>
     [[nodiscard]] Won win(Start start);
     /// \throws failure
@@ -99,10 +100,10 @@ private:
     bool waiting_ = false;
 };
 
-/// \param table what the nodes answered last
+/// \param table the nodes' last answers
 [[nodiscard]] failure failure_of(lock_error const&, std::vector<node_outcome> const& table, options const&);
 
-/// What an operation on a lease that another process was granted may cost in time: it has to connect first.
+/// The time for an operation on a lease of another process: the client has to connect first.
 [[nodiscard]] std::chrono::milliseconds unhurried(lock_options const&);
 
 } // namespace redlock::cli

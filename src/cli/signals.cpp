@@ -46,7 +46,7 @@ void signals::die_of(int signal)
     stop();
     ::signal(signal, SIG_DFL);
     ::raise(signal);
-    std::_Exit(exit_status::by_signal + signal); // where the signal is blocked
+    std::_Exit(exit_status::by_signal + signal); // reached if the signal is blocked
 }
 
 } // namespace redlock::cli

@@ -9,21 +9,21 @@
 
 namespace redlock::cli {
 
-/// The signals that end the tool, or that the command gets instead. Those that were ignored when the tool was started
-/// (nohup, a shell's background) stay so.
+/// The signals that end the tool, or that are passed to the command. Signals that were ignored when the tool was
+/// started (nohup, a shell's background) stay ignored.
 class signals {
 public:
     using handler = std::function<void(int)>;
 
     explicit signals(boost::asio::io_context&);
 
-    /// Who is told from now on.
+    /// `told` receives the signals from now on.
     void on_signal(handler told) { told_ = std::move(told); }
 
-    /// As before the tool took them: nothing keeps the context busy any more.
+    /// Restores the former handling: nothing keeps the context busy any more.
     void stop();
 
-    /// Ends this process as the signal would have, had it not been taken.
+    /// Ends this process as the signal would have without the tool's handler.
     [[noreturn]] void die_of(int signal);
 
 private:

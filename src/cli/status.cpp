@@ -35,16 +35,16 @@ namespace {
 
 using nlohmann::json;
 
-/// Whoever has the whole owner token can release the lock.
+/// The rest is secret: a client that knows the whole owner token can release the lock.
 constexpr std::size_t shown_of_owner = 8;
 
 /// The key on one node.
 struct sighting {
     interview const* node;
-    bool known = false;                  ///< whether it is there
-    std::optional<std::string> holder{}; ///< what the key holds, if it is a string
+    bool known = false;                  ///< whether it is known if the key exists
+    std::optional<std::string> holder{}; ///< the key's value, if it is a string
     holder_kind who = holder_kind::unknown;
-    std::string shown{}; ///< of the holder
+    std::string shown{}; ///< the holder's text
     std::optional<std::chrono::milliseconds> left{};
     std::string fence{};
     bool no_expiry = false;
@@ -57,7 +57,7 @@ std::string trouble_of(interview const& node)
     return std::string(to_string(why.result)) + (why.detail.empty() ? "" : " (" + why.detail + ')');
 }
 
-/// Whose key is no string.
+/// Names the holder of a key that is no string.
 std::string other_holder(holder_kind who)
 {
     switch (who) {
@@ -110,7 +110,7 @@ sighting look(interview const& node)
     return seen;
 }
 
-/// By this machine's, where the node does not tell its own.
+/// Reads this machine's clock if the node's is not known.
 std::chrono::milliseconds clock_of(interview const& node)
 {
     auto const now = std::chrono::system_clock::now().time_since_epoch();

@@ -20,15 +20,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Timers stand still while the machine is suspended, and leases do not.
+/// Timers stop while the machine is suspended, and leases do not.
 constexpr std::chrono::nanoseconds longest_pause = 1s;
 constexpr std::chrono::nanoseconds shortest_pause = 1ms;
-/// While the command is being stopped.
+/// The pause while the command is being stopped.
 constexpr std::chrono::nanoseconds pause_to_end = 20ms;
-/// Between the signal and KILL, where the ttl is long enough for it.
+/// The time between the signal and KILL, if the ttl is long enough for it.
 constexpr std::chrono::milliseconds usual_kill_after = 5s;
 
-/// It is meant to be its end, unless it knows better.
+/// Is the signal meant to end the command?
 bool ends(int signal)
 {
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
@@ -38,7 +38,7 @@ void pass_on(child& command, int signal)
 {
     command.send(signal);
     if (ends(signal))
-        command.send(SIGCONT); // who is stopped cannot end, and would keep the lock
+        command.send(SIGCONT); // a stopped process cannot end, and would keep the lock
 }
 
 } // namespace
@@ -121,31 +121,31 @@ void supervisor::look()
         stage_ = stage::killed;
         child_->send(SIGKILL);
     }
-    child_->reap(); // whose parent is another process, ends without a signal to this one
+    child_->reap(); // a process with another parent ends without a signal to this one
     if (!over_)
         look_again_in(stage_ == stage::killed
                           ? pause_to_end
                           : std::min<std::chrono::nanoseconds>(kill_at_ - clock::now(), pause_to_end));
 }
 
-/// A lease that is gone from one moment to the next leaves no time; then the command has the margin to end by itself.
+/// If a lease is lost without warning, there is no time left; then the command has the margin to end by itself.
 void supervisor::stop(std::chrono::nanoseconds remaining)
 {
     stage_ = stage::stopping;
     std::chrono::nanoseconds const left = remaining > margin_ ? remaining - margin_ : margin_;
     kill_at_ = clock::now() + std::min(left, kill_after_);
-    child_->send(options_.stop_signal); // before any word: that may take its time
-    child_->send(SIGCONT);              // who is stopped cannot end
+    child_->send(options_.stop_signal); // before any output, which may take time
+    child_->send(SIGCONT);              // a stopped process cannot end
     left_at_stop_ = remaining;
 }
 
-/// The lease tells of its loss when its own timer has found it, and our look at the clock may come before that.
+/// The lease reports its loss when its own timer expires, and our look at the clock may come before that.
 bool supervisor::knows_cause() const
 {
     return lease_.cause() != loss_cause::none || over_;
 }
 
-/// The command may have ended before the lease told anything.
+/// The command may have ended before the lease reported its loss.
 void supervisor::tell_why_at_last()
 {
     auto const end = clock::now() + margin_;
@@ -173,7 +173,7 @@ std::string supervisor::fate(std::chrono::nanoseconds remaining) const
     std::string const end = " and ends in " + seconds(remaining);
     if (!options_.lock.renew)
         return "is not renewed (--no-extend)" + end;
-    // It began a little before we did, and its end is told by the end of its validity.
+    // The limit began a little before we did, and its end shows as the end of the validity.
     auto const limit = options_.lock.max_hold;
     if (limit && clock::now() + remaining >= began_ + *limit - options_.lock.ttl / 4)
         return "is not renewed any more (--max-lifetime)" + end;

@@ -18,19 +18,19 @@ trial on_key(std::string_view right, std::vector<std::string> command)
     return {right, std::move(command), std::move(object)};
 }
 
-/// Nobody is called without these: those who wait ask by turns (rule Q23).
+/// Without these rights nobody is called: waiters ask in sequence (rule Q23).
 std::vector<trial> trials_of_queue(std::string const& queue, std::string const& channels,
                                    interview const& node)
 {
     std::vector<trial> all{on_key("exists", {"EXISTS", queue}),
                            on_key("type", {"TYPE", queue}),
                            on_key("zscore", {"ZSCORE", queue, "none"}),
-                           on_key("zadd", {"ZADD", queue, "XX", "0", "none"}), // only where it stands already
+                           on_key("zadd", {"ZADD", queue, "XX", "0", "none"}), // only if it exists already
                            on_key("zrange", {"ZRANGE", queue, "0", "0"}),
                            on_key("zrem", {"ZREM", queue, "none"}),
                            on_key("zrank", {"ZRANK", queue, "none"}),
                            on_key("zcard", {"ZCARD", queue}),
-                           on_key("pexpire", {"PEXPIRE", queue, "1"}), // nobody stands there
+                           on_key("pexpire", {"PEXPIRE", queue, "1"}), // it does not exist
                            {"publish", {"PUBLISH", channels + "doctor", ""}, '&' + channels + '*'}};
     if (node.facts.protocol >= 3) // over RESP2 nothing else could be asked afterwards
         all.push_back({"subscribe", {"SUBSCRIBE", channels + "doctor"}, '&' + channels + '*'});
@@ -41,7 +41,7 @@ std::vector<trial> trials_of_readers(std::string const& key)
 {
     return {on_key("exists", {"EXISTS", redis::name_beside(key, kind::queue_suffix)}),
             on_key("type", {"TYPE", key}),
-            on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}), // it is not there
+            on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}), // it does not exist
             on_key("zadd", {"ZADD", key, "XX", "0", "none"}),
             on_key("zrem", {"ZREM", key, "none"}),
             on_key("zrange", {"ZRANGE", key, "0", "0"}),
@@ -53,7 +53,7 @@ std::vector<trial> trials_of_readers(std::string const& key)
 std::vector<trial> trials_of_leader(std::string const& key)
 {
     std::string const leader = redis::name_beside(key, kind::leader_suffix);
-    return {on_key("get", {"GET", leader}), on_key("pexpire", {"PEXPIRE", leader, "1"})}; // it is not there
+    return {on_key("get", {"GET", leader}), on_key("pexpire", {"PEXPIRE", leader, "1"})}; // it does not exist
 }
 
 /// A script is refused if it may not use any of its keys, the queue among them.
@@ -63,7 +63,7 @@ std::vector<trial> trials_of_permits(std::string const& key)
             {"evalsha", {"EVALSHA", std::string(40, '0'), "0"}, {}}, // no script has this hash
             on_key("exists", {"EXISTS", redis::name_beside(key, kind::queue_suffix)}),
             on_key("type", {"TYPE", key}),
-            on_key("del", {"DEL", key}), // it is not there
+            on_key("del", {"DEL", key}), // it does not exist
             on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}),
             on_key("hget", {"HGET", key, "0"}),
             on_key("hmget", {"HMGET", key, "0"}),
@@ -77,7 +77,7 @@ std::vector<trial> trials_of_permits(std::string const& key)
 std::vector<trial> trials_of_fenced_permits(std::string const& key, std::string const& marker)
 {
     std::string const fences = redis::name_beside(key, kind::permit_fences_suffix);
-    return {on_key("set", {"SET", fences, "0", "XX", "PX", "1"}), // only where it stands already
+    return {on_key("set", {"SET", fences, "0", "XX", "PX", "1"}), // only if it exists already
             on_key("hmget", {"HMGET", fences, "0"}),
             on_key("hset", {"HSET", fences, "0", "none", "1"}),
             on_key("pexpire", {"PEXPIRE", fences, "1"}),

@@ -10,7 +10,7 @@
 
 namespace redlock::cli {
 
-/// What a missing right means, and where these rights are documented.
+/// The effect of a missing right, and where these rights are documented.
 struct use_words {
     std::string_view id;
     std::string_view without; ///< "elections do not work"
@@ -18,21 +18,21 @@ struct use_words {
 };
 [[nodiscard]] use_words words_of(lock_use) noexcept;
 
-/// Such a right, and a command that tries it and changes nothing.
+/// A right, and a command that tries it and changes nothing.
 struct trial {
     std::string_view right;
     std::vector<std::string> command;
-    std::string object; ///< the pattern of what the command is about; empty: that right is of no concern
+    std::string object; ///< the pattern of the command's object; empty: a right to it is not tried
 };
 
-/// The key that is locked to try the rights: beside the lock's, so that a user who may use only some keys may use it.
+/// The key that is locked to try the rights. Its name begins with the lock's, for users who may use only some keys.
 [[nodiscard]] std::string probe_of(std::string const& lock);
 
-/// On the trial's key, or on one beside it.
+/// The trials on that key, or on one that belongs to it.
 [[nodiscard]] std::vector<trial> trials_of(lock_use, std::string const& key_prefix, std::string const& lock,
                                            interview const&);
 
-/// Behind everything else that is asked.
+/// Adds the trials after all other questions.
 void ask_for(lock_use, questions&, std::string const& key_prefix, std::string const& lock, interview const&);
 
 } // namespace redlock::cli

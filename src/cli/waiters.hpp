@@ -22,7 +22,7 @@ struct queue_view {
 /// Adds the two questions that a node is asked for that.
 void ask_for_queue(questions&, std::string const& key);
 
-/// Reads what a node has answered to these. Nothing if nobody waits there, or if it may not be asked.
+/// Reads a node's answers to these. Empty if nobody waits there, or if it may not be asked.
 [[nodiscard]] std::optional<queue_view> read_queue(std::string const& node, answer const& waiting,
                                                    answer const& first);
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-// What single words mean.
+// The meaning of single arguments.
 namespace redlock::cli {
 
 std::string without_secrets(std::string text)
@@ -30,7 +30,7 @@ std::string without_secrets(std::string text)
         if (mark != std::string::npos && mark > at)
             text.replace(at + 3, mark - at - 3, "***");
     }
-    // As other libraries write it, and as an option that is none.
+    // The form of other libraries, and of an option that does not exist.
     constexpr std::string_view name = "password=";
     auto const same_letter = [](char a, char b) { return (a | 0x20) == b || a == b; };
     for (auto at = text.begin();;) {
@@ -48,7 +48,7 @@ std::chrono::milliseconds read_duration(std::string const& text)
 {
     constexpr std::pair<char const*, double> units[] = {
         {"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}};
-    constexpr double longest = 1e12; // 30 years; what is too long for its purpose, the library says
+    constexpr double longest = 1e12; // 30 years; the library reports a time that is too long for its purpose
     double number = -1;
     auto const [rest, error] =
         std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -73,7 +73,7 @@ int read_signal(std::string const& text)
 
 namespace {
 
-/// Words that spaces and line ends separate; `#` at the beginning of a word comments the rest of its line out.
+/// Splits at spaces and line ends; `#` at the beginning of a word comments the rest of its line out.
 std::vector<std::string> split(std::istream& in)
 {
     std::vector<std::string> words;
@@ -85,7 +85,7 @@ std::vector<std::string> split(std::istream& in)
     return words;
 }
 
-/// A space in a password has cut a URL in two: nothing of it is repeated.
+/// A space in a password has cut a URL in two: no part of it may be repeated.
 void refuse_fragments(std::vector<std::string> const& words, std::string const& where)
 {
     auto const holds = [](std::string_view what) {

@@ -11,21 +11,21 @@ using event = node_history::event;
 
 constexpr duration uptime_resolution = std::chrono::seconds{1};
 
-/// Without an uptime, not before it was met.
+/// Without an uptime, it started when it was first met.
 // rule N6
 instant started(node_facts const& facts, instant now)
 {
     return facts.uptime ? now - std::max(*facts.uptime - uptime_resolution, duration::zero()) : now;
 }
 
-/// A server that does not tell its run id is known by its data set.
+/// A server without a run id is known by its data set.
 // rule N6
 std::string const& name_of(node_facts const& facts)
 {
     return facts.run_id.empty() ? facts.replid : facts.run_id;
 }
 
-/// A group's master can be another one each time, and it forgets that in time (rule N5).
+/// A group's master can be another one each time, and forgets its promotion in time (rule N5).
 bool is_promoted(node_facts const& facts)
 {
     return facts.promoted || facts.group;
@@ -44,7 +44,7 @@ node_history identity(node_facts const& facts, event what, std::optional<instant
     return known;
 }
 
-/// When a promoted server was promoted it does not tell, so it counts from now on; of others the uptime is believed.
+/// A promoted server does not tell when it was promoted, so it counts from now on; other servers' uptime is believed.
 // rules N4 and N5
 node_history first_seen(node_facts const& facts, admission_terms const& terms, instant now)
 {
@@ -57,7 +57,7 @@ node_history first_seen(node_facts const& facts, admission_terms const& terms, i
     return identity(facts, facts.uptime ? event::started : event::first_met, started(facts, now));
 }
 
-/// Another life of the same data: what was uncertain in the one before stays so.
+/// Another life of the same data: earlier uncertainty remains.
 node_history continued(node_facts const& facts, node_history earlier)
 {
     earlier.run_id = name_of(facts);
@@ -83,8 +83,8 @@ node_history successor(node_facts const& facts, node_history const& earlier, ins
     if (took_over || terms.trust_restarted_nodes || (is_durable(facts, terms) && !overlaps))
         return continued(facts, earlier);
     event const alone = anonymous ? event::maybe_restarted : event::restarted;
-    // Then its age is wrong, or it is another machine: when the earlier one ended nobody knows, and it may have voted for
-    // others until now.
+    // Then its age is wrong, or it is another machine: nobody knows when the earlier one ended, and it may have voted
+    // for other clients until now.
     return identity(facts, overlaps ? event::replaced : alone, older ? now : start);
 }
 
@@ -99,7 +99,7 @@ node_history judged(node_facts const& facts, node_history const& earlier, instan
         return identity(facts, event::replicas_came, now);
     if (facts.replid == earlier.replid || terms.trust_promoted)
         return continued(facts, earlier);
-    // Its data were another server's meanwhile: writes of ours were thrown away, whatever is on its disk.
+    // Its data were another server's meanwhile: our writes were thrown away, whatever is on its disk.
     return identity(facts, event::changed_history, now);
 }
 

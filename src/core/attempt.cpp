@@ -26,7 +26,7 @@ attempt::step attempt::voted(unsigned node, vote v, fence counter)
     return needed && v == vote::denied ? give_way() : conclude();
 }
 
-/// What comes while a majority waits for the heeded node is known, but is not counted.
+/// An answer that comes while a majority waits for the heeded node is kept, but is not counted.
 void attempt::record(unsigned node, vote v, fence counter)
 {
     bool const counts = votes_.result() == verdict::pending;
@@ -54,7 +54,7 @@ attempt::step attempt::heed_no_longer()
     return decided_ || writing_back_ ? step::pending : conclude();
 }
 
-/// Never counted as a vote (rule A5), but a node whose counter stands at the token has it like any other.
+/// A late vote is not counted (rule A5), but a node whose counter is at the token becomes a holder like any other.
 void attempt::heard_late(unsigned node, vote v, fence counter)
 {
     bool const holds = v == vote::granted && (on_ == agreement::majority || counter == token() ||

@@ -9,25 +9,27 @@
 
 namespace redlock::core {
 
-/// What must agree: a majority of votes, or of numbers, too (docs/protocol.md, rule F2).
+/// The values that must agree: a majority of votes, and with `one_number` also of their numbers (docs/protocol.md, rule
+/// F2).
 enum class agreement : std::uint8_t { majority, one_number };
 
 /// One attempt to win a majority: answers go in, what to do next comes out (docs/protocol.md, rules A1 to A6 and F2).
 ///
-/// An attempt for one number is not over with its majority of grants: a majority of the counters must stand at one token.
-/// Where they do not, those behind are raised, which each node does only while the key is ours and nobody came after us.
+/// An attempt for one number is not over with its majority of grants: a majority of the counters must be at one token.
+/// If they are not, the lower ones are raised. Each node raises its counter only while the key is ours and no other
+/// client came after us.
 class attempt {
 public:
     /// \param sent the clocks before the first byte was sent
     attempt(agreement, unsigned nodes, instant sent);
 
-    /// heeding: won, unless the heeded node refuses. It is said once.
+    /// heeding: won, unless the heeded node refuses. Returned once.
     enum class step : std::uint8_t { pending, heeding, write_back, won, lost };
-    /// \param counter of a granting node, where there must be one number
+    /// \param counter of a granting node, if there must be one number
     step voted(unsigned node, vote, fence counter = 0);
-    /// The answer to a raise: granted when the node's counter now stands at the token.
+    /// The answer to a raise: granted if the node's counter is now at the token.
     step wrote_back(unsigned node, vote);
-    /// No answer is waited for any more.
+    /// Ends the wait for answers.
     step time_out();
 
     /// \param node whose refusal refuses the attempt: the queue node (rule Q10). A majority waits for its answer.
@@ -35,7 +37,7 @@ public:
     /// The heeded node has not answered in the time that a majority of grants waits for it.
     step heed_no_longer();
 
-    /// Lost to somebody who was first: the others are not asked any more.
+    /// Loses the attempt to a client that was first: no other node is asked.
     step give_way();
 
     /// Takes a defeat by refusals back, so that the nodes that refused can be asked again. Returns false if these nodes and
@@ -56,11 +58,12 @@ public:
         return all;
     }
     [[nodiscard]] node_set to_write_back() const { return fences_.behind(); }
-    /// Where there must be one: of an attempt that is raising or won.
+    /// The agreed number, if there must be one. Valid while the attempt is raising, or won.
     [[nodiscard]] fence token() const { return fences_.highest(); }
-    /// Nodes that may be relied on: ours, and at the token where there is one.
+    /// Nodes that may be relied on: their key is ours, and their counter is at the token if there is one.
     [[nodiscard]] node_set holders() const;
-    /// After a defeat: did a majority answer, so that others hold the lock, or could too few be asked?
+    /// After a defeat: true if a majority answered, so that other clients hold the lock; false if too few nodes could
+    /// be asked.
     [[nodiscard]] bool contended() const;
 
     [[nodiscard]] instant sent() const { return sent_; }
@@ -84,7 +87,7 @@ private:
     fence_tally fences_;
     node_set late_;
     node_set refused_;
-    node_set heeded_;    ///< and it has not answered
+    node_set heeded_;    ///< until it has answered
     node_set uncounted_; ///< nodes that answered while a majority waited for it
     agreement on_;
     bool writing_back_ = false;

@@ -9,9 +9,9 @@
 
 namespace redlock::core {
 
-/// How long one client may keep a lock among its own waiters before those of other clients get their turn
-/// (docs/protocol.md, rule W5). Nobody tells whether there are others; so the turn is offered, and it is offered less
-/// often while nobody takes it.
+/// How long one client may keep a lock among its own waiters before those of other clients can get it
+/// (docs/protocol.md, rule W5). The client does not know whether there are others. Therefore it opens a window for
+/// them, and does so less often while no other client uses it.
 class batch_policy {
 public:
     struct terms {
@@ -19,13 +19,13 @@ public:
         duration period; ///< time in a row
     };
 
-    /// Leases in a row are at most this many times `batch`, while nobody else shows up.
+    /// Leases in a row are at most this many times `batch`, while no other client appears.
     static constexpr unsigned max_stretch = 64;
 
-    /// Who comes next of this client: somebody who has waited, or who has just come. Where rivals are known, the latter
-    /// lets them go first.
+    /// The kind of this client's next owner: an operation that has waited, or one that has just started. If there are
+    /// rivals, the latter lets them go first.
     enum class next : std::uint8_t { waiting, coming };
-    /// May he have the lock at once?
+    /// May this operation have the lock at once?
     [[nodiscard]] bool may_go_on(terms const& t, next who, instant now) const
     {
         if (count_ == 0)
@@ -35,7 +35,7 @@ public:
                lasted_ + elapsed(noted_, now) < t.period;
     }
 
-    /// Were others met the last time?
+    /// Did other clients take the last open window?
     [[nodiscard]] bool has_rivals() const { return met_; }
 
     /// A lease has begun here, won or handed over.
@@ -46,7 +46,7 @@ public:
         ++count_;
     }
 
-    /// The last one has ended; who does not follow within `turn` leaves others their chance.
+    /// The last lease has ended. A next owner that does not follow within `turn` leaves other clients a window.
     void ended(instant now)
     {
         lasted_ += elapsed(noted_, now);
@@ -59,14 +59,14 @@ public:
             count_ = 0;
     }
 
-    /// The turn was offered and nobody took it.
+    /// The window was open and no other client took the lock.
     void nobody_came()
     {
         stretch_ = static_cast<std::uint8_t>(std::min(stretch_ * 2U, max_stretch));
         count_ = 0;
         met_ = false;
     }
-    /// Somebody else has the lock.
+    /// Another client has the lock.
     void somebody_came()
     {
         stretch_ = 1;
@@ -75,11 +75,11 @@ public:
     }
 
 private:
-    duration lasted_{}; ///< the leases in a row, until then
+    duration lasted_{}; ///< how long the leases in a row lasted, until `noted_`
     instant noted_;
     unsigned count_ = 0;
     std::uint8_t stretch_ = 1;
-    bool met_ = false; ///< other clients
+    bool met_ = false; ///< other clients appeared
 };
 
 } // namespace redlock::core

@@ -12,11 +12,11 @@ namespace redlock::core {
 /// The counter that each node keeps for each fenced resource (docs/protocol.md, rule F1).
 using fence = std::uint64_t;
 
-/// A fence's place in an exported token: the bits below count local hand-offs. Tokens stay below 2^53, where every
-/// language's numbers are exact, until the year 2248.
+/// The position of a fence in an exported token: the bits below count local hand-offs. Tokens stay below 2^53, where
+/// every language's numbers are exact, until the year 2248.
 inline constexpr unsigned hand_off_bits = 10;
 inline constexpr unsigned max_hand_offs = (1U << hand_off_bits) - 1;
-/// A reader's, which is above those of the writer that its number is of (rule S16).
+/// The hand-off count of a reader's token, above those of the writer with the same number (rule S16).
 inline constexpr unsigned readers_place = max_hand_offs;
 
 constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
@@ -24,15 +24,16 @@ constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
     return value << hand_off_bits | hand_off;
 }
 
-/// The same number for every node of an attempt, and above all that was ever seen: so the counters agree after one
-/// round trip even where they differed before. The clock makes it larger than what a node that forgot had counted.
+/// The number that an attempt proposes to every node. It is above all numbers that were ever seen, so the counters
+/// agree after one round trip even if they differed before. The clock makes it larger than the lost counter of a node
+/// that has forgotten.
 // rule F1
 constexpr fence proposal(fence highest_seen, std::chrono::milliseconds wall_clock)
 {
     return std::max(highest_seen + 1, static_cast<fence>(std::max<std::int64_t>(wall_clock.count(), 1)));
 }
 
-/// What the granting nodes' counters say about the token: the highest one, and who is already there.
+/// The granting nodes' counters: the highest one, and the nodes that have reached it.
 class fence_tally {
 public:
     constexpr void granted(unsigned node, fence counter)

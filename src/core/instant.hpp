@@ -36,8 +36,8 @@ constexpr bool reached(instant deadline, instant now)
     return remaining(deadline, now) <= duration::zero();
 }
 
-/// Does a come before b? Two moments to come can be compared from now only: one that was reckoned before a suspension and
-/// one that was reckoned after it lie apart on one of the clocks.
+/// Does a come before b? Two future moments can only be compared from now: one that was computed before a suspension
+/// and one that was computed after it differ on one of the clocks.
 constexpr bool sooner(instant a, instant b, instant now)
 {
     return remaining(a, now) < remaining(b, now);

@@ -18,27 +18,27 @@ struct leader_version {
     friend auto operator<=>(leader_version const&, leader_version const&) = default;
 };
 
-/// What one node told of who leads.
+/// One node's answer to the question for the leader.
 struct leader_sighting {
     bool known = false;
-    std::uint64_t term = 0; ///< zero: nobody
+    std::uint64_t term = 0; ///< zero: no leader
     std::uint64_t revision = 0;
 
     [[nodiscard]] leader_version version() const { return {term, revision}; }
     friend auto operator<=>(leader_sighting const&, leader_sighting const&) = default;
 };
 
-/// What the nodes say together (docs/protocol.md, rule EL3).
+/// The common answer of the nodes (docs/protocol.md, rule EL3).
 struct leader_verdict {
-    std::uint64_t term = 0; ///< if nobody leads, the last one that is known
+    std::uint64_t term = 0; ///< if there is no leader, the last one that is known
     std::uint64_t revision = 0;
     bool vacant = true;
-    bool confirmed = false; ///< a majority says so
-    unsigned witness = 0;   ///< a node that says so, if it is not vacant
+    bool confirmed = false; ///< a majority has it
+    unsigned witness = 0;   ///< a node that has it, if it is not vacant
 
     [[nodiscard]] constexpr leader_version version() const { return {term, revision}; }
-    /// What no operation may go back behind, once this verdict is known (rule EL4). A revision that only a minority has told
-    /// is no proof: the majority may rightly answer with the one before.
+    /// The least version that operations may tell once this verdict is known (rule EL4). A revision that only a
+    /// minority has told is no proof: the majority may rightly answer with the one before.
     [[nodiscard]] constexpr leader_version proven() const
     {
         return {term, vacant || confirmed ? revision : 0};
@@ -46,7 +46,7 @@ struct leader_verdict {
 };
 
 /// \param latest version that is known: an earlier one is an announcement that its leader has retracted
-/// \returns nothing: too few nodes have answered
+/// \returns empty if too few nodes have answered
 // rule EL3
 [[nodiscard]] inline std::optional<leader_verdict> judge(std::span<leader_sighting const> nodes,
                                                          leader_version latest)
@@ -70,8 +70,9 @@ enum class leader_news : std::uint8_t {
     change,
 };
 
-/// For an observer that knew the one, and sees the other (rules EL4 and EL5). A vacancy has the version of the announcement that
-/// it ends. After it, the same announcement is news only when a majority has it: a single node may have missed the end.
+/// Compares an observer's knowledge with the present verdict (rules EL4 and EL5). A vacancy has the version of the
+/// announcement that it ends. After a vacancy the same announcement is news only when a majority has it: a single node
+/// may have missed the end.
 // rule EL4
 [[nodiscard]] constexpr leader_news news(leader_verdict const& known, leader_verdict const& now)
 {

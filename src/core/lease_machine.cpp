@@ -15,7 +15,7 @@ namespace {
 // rule H3
 constexpr int renewal_divisor = 3; // early enough for several retries inside the validity (rule H3)
 
-/// Denser as the end comes nearer, never a storm.
+/// Retries become more frequent as the end comes nearer, with a lower limit.
 // rule H3
 constexpr duration retry_pause(duration remaining)
 {
@@ -72,7 +72,7 @@ void lease_machine::lead(lease_machine const& leader)
     duration const renew_after = renew_after_;
     rely_on(sent_);
     if (planned && renewal_planned())
-        renew_after_ = renew_after; // which may have been put off
+        renew_after_ = renew_after; // which may have been postponed
 }
 
 void lease_machine::lose_with(lease_machine const& leader)
@@ -82,8 +82,7 @@ void lease_machine::lose_with(lease_machine const& leader)
     phase_ = lease_phase::lost;
 }
 
-/// Any node may hold the key. Nothing is relied on yet, so there is no validity that a late vote of the first holder's
-/// could prolong (rule H5).
+/// Any node may hold the key. There is no validity yet that a late vote of the first holder's could prolong (rule H5).
 // rule H9
 lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)
 {
@@ -117,7 +116,7 @@ instant lease_machine::grace_ends() const
     return sent_ + std::min(validity(terms_->ttl + terms_->slack), hold_left_);
 }
 
-/// When it is lost at the latest.
+/// The latest time at which the lease is lost.
 instant lease_machine::end() const
 {
     bool const graced = phase_ == lease_phase::suspect && (terms_->tolerate_suspect || !unproven_);
@@ -167,7 +166,8 @@ std::optional<instant> lease_machine::renewal_due() const
 
 duration lease_machine::late_by(duration patience, instant now) const
 {
-    // Less than this part of a lease is what a busy machine does, and a renewal that was late by it could have been repeated.
+    // A busy machine is late by less than this part of a lease, and a renewal that was late by it could have been
+    // repeated.
     constexpr int notable_part = 8;
     auto const due = extending_ ? std::optional(extension_sent() + patience) : renewal_due();
     if (!due)
@@ -183,8 +183,8 @@ instant lease_machine::confirmed_by(unsigned node) const
     return by_last_round ? round_.sent : sent_;
 }
 
-/// After the deadline others may have come and gone on that node before our vote was executed there: then its key
-/// proves nothing, however long it is known before a round (rule H5).
+/// After the deadline another client may have come and gone on that node before our vote was executed there. Then its
+/// key proves nothing, however long before a round it is known (rule H5).
 void lease_machine::late_grant(unsigned node, instant now)
 {
     if (!reached(deadline(), now) || !applies(rule::nothing_is_learned_after_the_deadline))
@@ -195,7 +195,7 @@ void lease_machine::late_grant(unsigned node, instant now)
 
 void lease_machine::extension_started(instant sent)
 {
-    seen_ = confirmed_; // of the round before, with the answers that came after its verdict
+    seen_ = confirmed_; // by the round before, with the answers that came after its verdict
     confirmed_ = {};
     round_ = {tally{nodes()}, holders_, {}, sent};
     repaired_ = 0;
@@ -206,7 +206,7 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
 {
     if (over() && applies(rule::the_end_is_final))
         return outcome::failed;
-    // Nobody has looked at the clock in time: what is over stays over (rule H7).
+    // If the clock was not read in time, the lease is still over (rule H7).
     if (ended(now) && applies(rule::the_deadline_is_final)) {
         phase_ = lease_phase::lost;
         return outcome::lost;
@@ -233,7 +233,7 @@ void lease_machine::note(unsigned node, extension_answer said, instant now)
         note_refusal(node);
 }
 
-/// A round that failed does not wait for all nodes, but what the others say of the key is as true.
+/// A round that failed does not wait for all nodes, but later refusals are as true.
 // rule H6
 void lease_machine::note_refusal(unsigned node)
 {
@@ -242,7 +242,7 @@ void lease_machine::note_refusal(unsigned node)
     holders_.erase(node);
 }
 
-/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round.
+/// The fence shows a late vote of our own, so a fenced lease needs no knowledge from before the round.
 // rules H5 and F4
 vote lease_machine::judge(unsigned node, extension_answer said) const
 {
@@ -270,8 +270,8 @@ lease_machine::outcome lease_machine::time_out(instant now)
     return settle(now);
 }
 
-/// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old deadline:
-/// after it, others may have come and gone.
+/// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old
+/// deadline: after it, another client may have come and gone.
 // rule F5
 bool lease_machine::counts(instant now) const
 {
@@ -282,7 +282,7 @@ bool lease_machine::counts(instant now) const
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
 }
 
-/// A majority can never be had again.
+/// True if a majority can never agree again.
 // rule H6
 bool lease_machine::refused() const
 {

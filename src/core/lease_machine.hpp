@@ -17,12 +17,12 @@ struct lease_terms {
     duration progress_within = duration::max();
     bool renew = true;
     bool tolerate_suspect = false;
-    bool guarded = false; ///< a node itself sees whether somebody came in between (rule F4)
+    bool guarded = false; ///< a node itself sees whether another client came in between (rule F4)
 };
 
 enum class lease_phase : std::uint8_t { held, suspect, lost, released };
 
-/// What a node said to an extension. Repaired: the key was gone, and has been set again under the fence's guard.
+/// A node's answer to an extension. Repaired: the key was gone, and has been set again under the fence's guard.
 enum class extension_answer : std::uint8_t { mine, repaired, not_mine, failed };
 
 /// Decides when a lease is renewed, whether a renewal counts, and when the lease is over. Time comes in as an argument,
@@ -33,31 +33,31 @@ public:
     /// \param sent when the winning attempt started, before its first byte was sent
     lease_machine(lease_terms const&, unsigned nodes, instant sent, node_set granted);
 
-    /// How much earlier than the deadline the loss is told, so that the telling itself is in time.
+    /// The loss is reported this long before the deadline, so that the report itself is in time.
     // rule H7
     static constexpr duration notice = std::chrono::milliseconds{1};
 
-    /// The same ownership, with the same deadline, for another holder: what it may hold at most is counted anew. A round
-    /// that is under way is forgotten.
+    /// The same ownership, with the same deadline, for another holder, whose longest hold counts from now. A round that
+    /// is under way is forgotten.
     /// \param terms the next holder's; of the same `ttl` and `slack`
     [[nodiscard]] lease_machine handed_over(lease_terms const& terms, instant now) const;
 
-    /// It has been renewed by another lease, whose key is this one's, too (rule S18).
+    /// Takes over the renewal by another lease, whose key is this one's, too (rule S18).
     void follow(lease_machine const& leader);
-    /// That one goes, and this one renews the key from now on. A round that is under way is forgotten.
+    /// The other lease ends, and this one renews the key from now on. A round that is under way is forgotten.
     void lead(lease_machine const& leader);
-    /// That one has lost the key.
+    /// The other lease has lost the key.
     void lose_with(lease_machine const& leader);
 
-    /// A lease that was granted elsewhere (rule H9): suspect until a round has found its key on a majority.
+    /// Makes a lease that was granted elsewhere (rule H9): suspect until a round has found its key on a majority.
     [[nodiscard]] static lease_machine adopted(lease_terms const& terms, unsigned nodes, instant now);
 
     enum class duty : std::uint8_t { none, renew, tell_suspect, tell_lost };
-    /// What has to be done now. Calling it early or often does no harm.
+    /// Returns the present duty. Calling it early or often does no harm.
     [[nodiscard]] duty due(instant now);
-    /// Is a lease that is not over yet to be told lost?
+    /// Is a lease that is not over yet to be reported lost?
     [[nodiscard]] bool lost_at(instant now) const;
-    /// When `due` has to be called at the latest; empty when nothing will ever be due again.
+    /// When `due` has to be called at the latest; empty if nothing will be due again.
     [[nodiscard]] std::optional<instant> next_due() const;
 
     /// Opens a round; the answers to an earlier one do not count any more.
@@ -66,54 +66,54 @@ public:
     enum class outcome : std::uint8_t { pending, extended, failed, lost };
     [[nodiscard]] outcome answer(unsigned node, extension_answer, instant now);
 
-    /// A renewal is due, but the holder does not get on: it is put off, like one that failed (rule H8).
+    /// A renewal is due, but the holder makes no progress: the renewal is postponed, like one that failed (rule H8).
     void postpone_renewal(instant now);
 
-    /// The round is over: who is silent now has no vote in it.
+    /// The round is over: a node that has not answered has no vote in it.
     [[nodiscard]] outcome time_out(instant now);
 
-    /// Nothing can be sent to this node now: it is not counted among those that hold the key until it confirms.
+    /// This node cannot be reached now: it does not count as a holder of the key until it confirms.
     void away(unsigned node) { seen_.erase(node); }
 
     /// A vote granted to this lease's attempt that arrived after its verdict.
     void late_grant(unsigned node, instant now);
 
-    /// True when the lease was still ours to give up.
+    /// True if the lease was still ours to give up.
     bool release();
 
     enum class loss : std::uint8_t { expired, refused, hold_ended };
-    /// Why it is over, of a lease that is lost.
+    /// Why a lost lease is over.
     [[nodiscard]] loss cause() const;
 
-    /// Is there any use in renewing it?
+    /// Is it useful to renew it?
     [[nodiscard]] bool may_renew() const;
     /// Granted here, or confirmed since.
     [[nodiscard]] bool proven() const { return !unproven_; }
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant deadline() const;
-    /// Until it is lost at the latest.
+    /// The time until it is lost at the latest.
     [[nodiscard]] duration left(instant now) const { return remaining(end(), now); }
     [[nodiscard]] bool extending() const { return extending_; }
     [[nodiscard]] instant extension_sent() const { return round_.sent; }
-    /// Of the round relied on: no later than its confirmation.
+    /// When the round that the lease relies on was confirmed, or earlier.
     [[nodiscard]] instant confirmed() const { return sent_; }
-    /// Of the last round that this node confirmed, of those that did; a little less is said of votes that came late.
+    /// When the last round began that this node confirmed; for late votes, a little earlier.
     [[nodiscard]] instant confirmed_by(unsigned node) const;
-    /// Has the round that is open no answer of it yet?
+    /// Is the open round without an answer of this node?
     [[nodiscard]] bool awaits(unsigned node) const
     {
         return extending_ && !round_.answers.has_answered(node);
     }
-    /// When it is to be renewed next, if ever.
+    /// When it is to be renewed next; empty: never.
     [[nodiscard]] std::optional<instant> renewal_due() const;
-    /// Of a lease whose time is over: something that would have kept it was due so long before the end that only a thread
-    /// that did not run can have missed it. What the nodes said, or would have said, is then not the cause.
+    /// For an expired lease: how late something was that would have kept it. It was due so long before the end that
+    /// only a thread that did not run can have missed it. Then the nodes' answers are not the cause.
     /// \param patience with an extension's answers
     [[nodiscard]] duration late_by(duration patience, instant now) const;
-    /// Given up: a release was answered there, or failed.
+    /// After the release: a node has answered it, or failed.
     void release_ended(unsigned node) { holders_.erase(node); }
-    /// Given up, and neither of the two yet.
+    /// After the release: true if a node has neither answered nor failed.
     [[nodiscard]] bool awaits_release(unsigned node) const { return holders_.contains(node); }
     /// Nodes that were found to hold our key when they were last asked.
     [[nodiscard]] unsigned votes() const { return seen_.size(); }
@@ -140,19 +140,19 @@ private:
     [[nodiscard]] outcome settle(instant now);
     void rely_on(instant sent);
 
-    // A server holds a hundred thousand of these: what can be reckoned is not kept.
+    // A server holds a hundred thousand of these: values that can be computed are not stored.
     lease_terms const* terms_;
-    instant sent_;         ///< of the round relied on
-    duration hold_left_;   ///< of max_hold, from sent_ on
+    instant sent_;         ///< start of the round that the lease relies on
+    duration hold_left_;   ///< rest of max_hold, from sent_ on
     duration renew_after_; ///< from sent_ on
     round round_;
-    node_set holders_;   ///< given up: nodes whose release is awaited
-    node_set seen_;      ///< of them, those that confirmed it when last asked
+    node_set holders_;   ///< after the release: nodes that have not answered it
+    node_set seen_;      ///< nodes that confirmed the key when last asked
     node_set confirmed_; ///< by the round that is open
     lease_phase phase_ = lease_phase::held;
-    std::uint8_t repaired_ = 0; ///< of the answers that the round counts
+    std::uint8_t repaired_ = 0; ///< number of such answers that the round counts
     bool extending_ = false;
-    bool hears_refusals_ = false; ///< of a round, until its time is over
+    bool hears_refusals_ = false; ///< from the start of a round until its time is over
     bool unproven_ = false;       ///< adopted, and not confirmed yet
 };
 

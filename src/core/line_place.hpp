@@ -14,17 +14,17 @@ namespace redlock::core {
 /// When a waiter in the queue asks again until it is called (docs/protocol.md, rules Q1, Q13, Q16, Q18 and Q19).
 class line_place {
 public:
-    /// Who stands there says so again, or is forgotten.
+    /// A waiter that does not repeat its entry within three times this interval is forgotten.
     // rule Q1
     static constexpr duration refresh = std::chrono::seconds{20};
-    /// Keys that were set together are gone together; and who is behind lets those before him ask first.
+    /// Keys that were set together expire together; each position asks this much later than the one before.
     static constexpr duration step = std::chrono::milliseconds{2};
 
     /// A polling waiter asks at least this often. After a second without a question it counts as dead.
     static constexpr duration longest_poll = std::chrono::milliseconds{200};
 
     line_place() = default;
-    /// \param window for which the lock is kept for whoever is called, and an answer is waited for
+    /// \param window for which the lock is kept for a called waiter, and an answer is awaited
     explicit line_place(duration window) : window_(window) {}
     /// For a waiter that is never called: it polls.
     /// \param poll how soon the first position asks again
@@ -32,15 +32,15 @@ public:
         : window_(window), poll_(std::min(poll, longest_poll)), entered_(now)
     {}
 
-    /// The node is asked to let us in, or whether we still stand there.
+    /// The node is asked for a position, or whether the waiter still has it.
     void asked(instant now)
     {
         awaited_ = true;
         due_ = now + window_;
     }
-    /// We do.
-    /// \param before how many stand before us
-    /// \param left until the lock's key goes
+    /// The waiter has a position.
+    /// \param before number of positions before it
+    /// \param left until the lock's key expires
     /// \param longest that our own key would live
     // rule Q13
     void placed(std::uint64_t before, duration left, duration longest, instant now)
@@ -60,7 +60,7 @@ public:
         if (std::exchange(changed_, false)) // the answer may be older
             is_left_free(now) ? left_free(free_until_) : key_changed(now);
     }
-    /// Who does not stand in line may have the lock until then.
+    /// Unqueued clients may take the lock until then.
     // rule Q19
     void left_free(instant until)
     {
@@ -70,8 +70,8 @@ public:
         if (!awaited_)
             due_ = until;
     }
-    /// The one before us was handed the lock, or has left.
-    /// \param left until the key goes
+    /// The waiter before this one was handed the lock, or has left.
+    /// \param left until the key expires
     void became_first(instant now, duration left)
     {
         before_ = 0;
@@ -81,8 +81,8 @@ public:
             due_ = now + left;
         doubt_in_time(now);
     }
-    /// The key is not what it was: who is first asks at once, as soon as what else has come is dealt with. Each of those
-    /// before us may be silent, and is given his time; the last of them half of it, as he is handed the lock then.
+    /// The key has changed: the first waiter asks at once, after the other events of this turn. Each waiter before this
+    /// one may be silent, and has its time; the last of them half of it, because it is handed the lock then.
     // rule Q13
     void key_changed(instant now)
     {
@@ -96,24 +96,24 @@ public:
             due_ = then;
     }
 
-    /// The key has stood for as long as ours would live, and goes on for longer: its owner may be gone, and the other nodes
-    /// free. Who is first finds out.
+    /// The key has existed for as long as ours would live, and has more time left: its owner may be gone, and the other
+    /// nodes free. The first waiter checks that.
     [[nodiscard]] bool doubtful(instant now) const
     {
         return before_ == 0 && !awaited_ && doubt_at_ && reached(*doubt_at_, now);
     }
 
-    /// He does so again as much later.
+    /// The next check follows after the same time.
     void doubted(duration longest, instant now) { doubt_at_ = now + longest; }
 
     [[nodiscard]] std::uint64_t before() const { return before_; }
-    /// When to ask again, or what was asked has had its time.
+    /// When to ask again, or when a question has timed out.
     [[nodiscard]] instant due() const { return due_; }
     [[nodiscard]] bool silent() const { return awaited_; }
 
 private:
     static constexpr std::uint64_t most_steps = 10'000;
-    static constexpr std::uint64_t most_windows = 20; ///< some of those before us may have gone long since
+    static constexpr std::uint64_t most_windows = 20; ///< waiters before this one may have gone long ago
 
     /// Half of the time after which it should be the first, if positions take as long as those before it did.
     // rule Q18
@@ -139,7 +139,7 @@ private:
     instant free_until_{};
     std::optional<instant> doubt_at_{};
     bool awaited_ = false;
-    bool changed_ = false; ///< the key, since that was asked
+    bool changed_ = false; ///< the key has, since the question was asked
 };
 
 } // namespace redlock::core

@@ -12,23 +12,24 @@ namespace redlock::core {
 /// How an operation begins to ask the nodes.
 enum class start_mode : std::uint8_t {
     at_once,
-    in_turn ///< this client has had the lock, and others get their chance first
+    in_turn ///< this client has had the lock, and other clients get their chance first
 };
 
-/// Who of one client has a lock next, and when others get their chance first (docs/protocol.md, rules W1, W4 and W5).
-/// Events come in; what follows comes out. Of those who wait, one at most is asked for.
+/// Decides which operation of one client has a lock next, and when other clients get their chance first
+/// (docs/protocol.md, rules W1, W4 and W5). Events come in; consequences come out. The nodes are asked for at most one
+/// waiter.
 class local_queue {
 public:
     /// Held by this client, or asked for?
     [[nodiscard]] bool busy() const { return held_ || asking_; }
     [[nodiscard]] bool held() const { return held_; }
     [[nodiscard]] bool asking() const { return asking_; }
-    /// Were others met the last time?
+    /// Did other clients appear the last time?
     // rule Q11
     [[nodiscard]] bool has_rivals() const { return batch_.has_rivals(); }
 
     /// The nodes are asked from now on.
-    /// \param turn how long a lock is left alone so that others hear that it is free
+    /// \param turn how long a lock is left alone so that other clients hear that it is free
     // rule W5
     start_mode ask(batch_policy::terms const& first, batch_policy::next who, instant now, duration turn)
     {
@@ -38,17 +39,17 @@ public:
         batch_.look(now, turn);
         return batch_.may_go_on(first, who, now) ? start_mode::at_once : start_mode::in_turn;
     }
-    /// Nobody is left to ask for.
+    /// There is no waiter left to ask for.
     void stop_asking() { asking_ = false; }
 
-    /// \param asked_for it is the one for whom the nodes were asked, not one that did not wait
-    /// \param offered_turn others could have had it before, and did not
+    /// \param asked_for it is the waiter that the nodes were asked for, not an operation that did not wait
+    /// \param offered_turn other clients could have had it before, and did not
     void won(bool asked_for, bool offered_turn, instant now)
     {
         won_beside_others(asked_for, offered_turn);
         hold(now);
     }
-    /// By a reader, or of a semaphore: who comes next of this client need not wait for its end (rule S18).
+    /// Won by a reader, or on a semaphore: this client's next operation need not wait for the lease's end (rule S18).
     void won_beside_others(bool asked_for, bool offered_turn)
     {
         if (asked_for)
@@ -56,14 +57,14 @@ public:
         if (offered_turn)
             batch_.nobody_came();
     }
-    /// Won elsewhere, or handed over by the one before.
+    /// Won elsewhere, or handed over by the previous owner.
     void hold(instant now)
     {
         held_ = true;
         batch_.granted(now);
         passing_.granted(now);
     }
-    /// May the lease that ends go to the first of those who wait, as far as others are concerned?
+    /// May the ending lease go to this client's first waiter, as far as other clients are concerned?
     // rule W4
     [[nodiscard]] bool may_hand_over(batch_policy::terms const& first, instant now) const
     {
@@ -75,7 +76,7 @@ public:
         batch_.ended(now);
     }
 
-    /// Others have it.
+    /// Another client has it.
     void refused()
     {
         batch_.somebody_came();

@@ -8,14 +8,14 @@
 
 namespace redlock::core {
 
-/// What the nodes said to an attempt that was lost, by what it means for the next one.
+/// Counts the nodes by what their answers to a failed attempt mean for the next one.
 struct node_census {
     unsigned nodes = 0;
-    unsigned voting = 0; ///< or still silent
+    unsigned voting = 0; ///< or have not answered yet
     unsigned quarantined = 0;
     unsigned broken = 0; ///< waiting does not help: an operator has to do something
 
-    /// With the quarantined nodes there would be a majority. Their time ends by itself, and is no outage.
+    /// With the quarantined nodes there would be a majority. A quarantine ends by itself, and is no outage.
     [[nodiscard]] constexpr bool quarantine_is_in_the_way() const
     {
         return quarantined != 0 && voting + quarantined >= majority(nodes);
@@ -34,20 +34,20 @@ public:
             began_ = now;
     }
 
-    /// An attempt failed for want of nodes.
+    /// An attempt failed because too few nodes voted.
     void go_on(node_census const& said, instant now)
     {
         if (said.quarantine_is_in_the_way())
             end();
         begin(now);
     }
-    /// For an operation that began then. Nothing: there is none.
+    /// Returns the start of the outage for an operation that began at `started`. Empty: there is none.
     [[nodiscard]] std::optional<instant> since(instant started) const
     {
         return began_ && elapsed(*began_, started) > duration::zero() ? started : began_;
     }
 
-    /// Does an operation give up that began then?
+    /// Does an operation that began at `started` give up?
     /// \param patience how long it goes on without a majority
     // rule A8
     [[nodiscard]] bool gives_up(node_census const& said, instant started, duration patience,

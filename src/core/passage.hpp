@@ -8,11 +8,12 @@
 
 namespace redlock::core {
 
-/// For how long a lock has passed from one to the next, within clients and along a line, with no moment in which somebody
-/// who does not stand there could have had it; and when there is one (docs/protocol.md, rule Q19).
+/// How long a lock has passed from one owner to the next, within clients and along a queue, without a moment in which
+/// an unqueued client could have had it; and when there is such a moment (docs/protocol.md, rule Q19).
 class passage {
 public:
-    /// A moment of a turn's length is owed after that many turns: it costs those in line less than a hundredth.
+    /// A window is owed when the lock has passed on for this many times its length: it costs the queue less than a
+    /// hundredth.
     static constexpr int turns = 128;
 
     /// A lease has begun.
@@ -21,22 +22,22 @@ public:
         if (now_ != phase::passing)
             begin(phase::passing, now);
     }
-    /// Somebody passes it on, and says for how long it has passed.
+    /// Another client passes the lock on, and says for how long it has passed.
     void inherited(duration passed, instant now) { begin(phase::passing, now - passed); }
-    /// Others could have had it, or had it.
+    /// Unqueued clients could have had it, or had it.
     void interrupted()
     {
         if (now_ == phase::passing)
             now_ = phase::unknown;
     }
-    /// It is left free until then.
+    /// Unqueued clients may take the lock until then.
     void left_free(instant until) { begin(phase::free, until); }
 
     [[nodiscard]] duration lasted(instant now) const
     {
         return now_ == phase::passing ? elapsed(at_, now) : duration::zero();
     }
-    /// \param least it may last
+    /// \param least that the passage may last
     [[nodiscard]] bool owes_turn(duration least, duration turn, instant now) const
     {
         duration const so_far = lasted(now);

@@ -20,10 +20,10 @@ namespace redlock::core {
 // rules P2 and P4
 class permit_choice {
 public:
-    /// What follows from a node's answer.
+    /// The consequence of a node's answer.
     enum class step : std::uint8_t { nothing, count, ask_exactly, fail };
 
-    /// Takes its memory before anything is known.
+    /// Allocates all memory.
     /// \param longest size of a set's text
     /// \throws std::bad_alloc
     permit_choice(unsigned nodes, std::size_t longest) : nodes_(nodes)
@@ -69,7 +69,7 @@ public:
             decide(nodes_[*first_].given);
     }
 
-    /// Returns what follows from the node's answer: each time once.
+    /// Returns the consequence of the node's answer, each once.
     [[nodiscard]] step next(unsigned node)
     {
         if (!decided_ || !answered_.contains(node))
@@ -84,7 +84,7 @@ public:
         return step::ask_exactly;
     }
 
-    /// Do so many nodes wait for the choice that they could win?
+    /// Are the nodes that wait for the choice a majority?
     [[nodiscard]] bool is_awaited() const
     {
         return !decided_ && answered_.size() >= majority(static_cast<unsigned>(nodes_.size()));
@@ -92,9 +92,9 @@ public:
     [[nodiscard]] bool decided() const { return decided_; }
     [[nodiscard]] std::optional<unsigned> chooser() const { return waits_ ? chooser_ : std::nullopt; }
     [[nodiscard]] std::string_view set() const { return set_; }
-    /// What the node gave when it was asked for any.
+    /// The permits that the node gave when it was asked for any.
     [[nodiscard]] std::string_view given_by(unsigned node) const { return nodes_[node].given; }
-    /// The fence that it counted then or later.
+    /// The fence of the node's last grant.
     [[nodiscard]] fence number(unsigned node) const { return nodes_[node].number; }
 
 private:
@@ -112,7 +112,7 @@ private:
 
     std::vector<row> nodes_;
     std::string set_;
-    node_set answered_; ///< and nothing has followed from it yet
+    node_set answered_; ///< and the consequence has not been returned yet
     node_set exactly_;  ///< nodes that are asked for exactly the set
     std::optional<unsigned> chooser_;
     std::optional<unsigned> first_;

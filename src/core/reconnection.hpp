@@ -15,7 +15,7 @@ struct reconnect_pace {
     duration silence = duration::max(); ///< until a connection without an answer is made again
 };
 
-/// The bound: no node is tried more often for the sake of a lease.
+/// The bound: no node is tried more often for a lease.
 inline constexpr duration shortest_pause = std::chrono::milliseconds{25};
 
 /// Several attempts fit into what is left. The rounds of a lease come each eighth of it (rule H3), so the pause is shorter.
@@ -45,7 +45,7 @@ class least_attempt {
 public:
     [[nodiscard]] constexpr duration value() const { return least_; }
     constexpr void succeeded(duration took) { least_ = std::max(2 * took, shortest_pause); }
-    /// An attempt was given up for the sake of a lease: the next one gets a quarter more.
+    /// An attempt was given up for a lease: the next one gets a quarter more.
     constexpr void given_up()
     {
         if (least_ < longest)
@@ -55,7 +55,7 @@ public:
 private:
     static constexpr duration longest = std::chrono::hours{24};
 
-    duration least_ = duration::max(); ///< before the first success nothing is known
+    duration least_ = duration::max(); ///< unknown before the first success
 };
 
 } // namespace redlock::core

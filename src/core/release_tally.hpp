@@ -7,8 +7,8 @@
 
 namespace redlock::core {
 
-/// What nodes answer to a release (docs/protocol.md, rules R1 and R2). The number of nodes is an argument: a server holds a
-/// hundred thousand of these.
+/// Counts the nodes' answers to a release (docs/protocol.md, rules R1 and R2). The number of nodes is an argument: a
+/// server holds a hundred thousand of these.
 class release_tally {
 public:
     enum class result : std::uint8_t {
@@ -17,7 +17,7 @@ public:
         unconfirmed ///< too few answered
     };
 
-    /// It said whether the key was ours until now.
+    /// The node said whether the key was ours until now.
     void answered(bool ours)
     {
         ++answers_;

@@ -11,7 +11,7 @@ namespace redlock::core {
 
 namespace rendezvous_detail {
 
-/// Appleby's MurmurHash3 ends so: what differs at a name's end alone reaches all bits.
+/// The finalizer of Appleby's MurmurHash3: differences at a name's end alone reach all bits.
 constexpr std::uint64_t spread(std::uint64_t hash)
 {
     hash = (hash ^ hash >> 33U) * 0xff51afd7ed558ccdU;
@@ -19,7 +19,7 @@ constexpr std::uint64_t spread(std::uint64_t hash)
     return hash ^ hash >> 33U;
 }
 
-/// FNV-1a over all three.
+/// FNV-1a over the three texts.
 constexpr std::uint64_t weight(std::string_view node, std::string_view prefix, std::string_view name)
 {
     std::uint64_t hash = 0xcbf29ce484222325U;
@@ -31,10 +31,10 @@ constexpr std::uint64_t weight(std::string_view node, std::string_view prefix, s
 
 } // namespace rendezvous_detail
 
-/// The node where all who want a key meet first. Highest random weight: every client finds the
-/// same one, in whatever order it lists the nodes, and the same one after it if that one is missing.
+/// The node where clients that want a key meet first (docs/protocol.md, rule W3). Highest random weight: every client
+/// finds the same node, in whatever order it lists the nodes, and the same next one if that node is missing.
 /// \param nodes their names
-/// \param without nodes that are passed over; not all
+/// \param without nodes that are skipped; not all
 /// \return its index
 // rule W3
 template <std::ranges::random_access_range Names>

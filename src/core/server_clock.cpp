@@ -12,7 +12,7 @@ constexpr duration resolution = std::chrono::milliseconds{1};
 
 } // namespace
 
-/// Without a step since then.
+/// Assumes no step since then.
 duration server_clock::furthest(instant at) const
 {
     duration const passed = elapsed(bound_->at, at);
@@ -25,7 +25,7 @@ duration server_clock::observe(duration theirs, instant sent, instant received, 
     duration const gained = bound_ ? theirs - furthest(received) : duration::zero();
     if (gained > duration::zero())
         remember({gained, received});
-    // After a slow answer what was known before may say more than the answer does.
+    // After a slow answer the earlier bound may be tighter than the new one.
     if (!bound_ || gained > duration::zero() || theirs < furthest(sent))
         bound_ = {theirs, sent};
     while (!steps_.empty() && elapsed(steps_.front().noticed, received) > memory)

@@ -9,21 +9,22 @@
 
 namespace redlock::core {
 
-/// What a client can tell of a server's wall clock, on which keys expire: by how much it has certainly been set forward
-/// (docs/protocol.md, rule N7).
+/// Finds out how far a server's wall clock, by which keys expire, has certainly been set forward (docs/protocol.md,
+/// rule N7).
 ///
-/// Of the interval in which the two clocks' difference lies only the upper end is kept: the furthest that the server's
-/// clock can have got. Nobody asks for the lower end, because a clock that was set back only keeps keys alive for longer.
+/// The difference of the two clocks lies in an interval, of which only the upper end is kept: the furthest that the
+/// server's clock can be ahead. The lower end is not needed, because a clock that was set back only keeps keys alive
+/// for longer.
 class server_clock {
 public:
-    /// More are counted as if they had been made later.
+    /// If there are more steps, they count as if they had been made later.
     static constexpr std::size_t most_steps = 64;
 
-    /// The server has read `theirs` off its clock at a moment between two of ours.
+    /// The server has read `theirs` off its clock between two of our moments.
     /// \return the steps that were noticed within the last `memory`, together: small ones add up while one key lives
     [[nodiscard]] duration observe(duration theirs, instant sent, instant received, duration memory);
 
-    /// The steps noticed so far have been answered for.
+    /// The client has drawn the consequences of the steps noticed so far.
     void settle() { steps_.clear(); }
 
 private:

@@ -11,7 +11,7 @@ namespace redlock::core {
 
 namespace {
 
-/// Of these times, when a majority of them will be over.
+/// Returns when a majority of these times will be over.
 template <class Time>
 duration end_of_majority(std::span<key_sighting const> nodes, Time time)
 {
@@ -22,13 +22,13 @@ duration end_of_majority(std::span<key_sighting const> nodes, Time time)
     return *last_needed;
 }
 
-/// Readers are one party, whoever they are: none of them is in the way of the others.
+/// Readers are one party: they do not exclude each other.
 bool is_held(key_sighting const& one)
 {
     return one.what == key_sighting::kind::owned || one.what == key_sighting::kind::several;
 }
 
-/// Who is named by most nodes.
+/// Finds the owner that most nodes name.
 void count_owners(std::span<key_sighting const> nodes, lock_verdict& said)
 {
     for (unsigned i = 0; i != nodes.size(); ++i) {

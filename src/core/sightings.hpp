@@ -10,31 +10,31 @@
 
 namespace redlock::core {
 
-/// What one node told of a lock's key.
+/// One node's answer about a lock's key.
 struct key_sighting {
     enum class kind : std::uint8_t {
         unknown,
         absent,
         owned,
-        several, ///< of some who have it together, whoever they are: readers, or holders of permits
-        no_lock, ///< of another type: in the way of every lock
+        several, ///< several owners share it: readers, or holders of permits
+        no_lock, ///< data of another type: excludes every lock
     };
     kind what = kind::unknown;
     std::uint64_t owner = 0;                 ///< tells owners apart
-    duration lives_at_least{};               ///< `duration::max()`: for ever
-    std::optional<duration> lives_at_most{}; ///< empty: not known, or for ever
+    duration lives_at_least{};               ///< `duration::max()`: no expiry
+    std::optional<duration> lives_at_most{}; ///< empty: not known, or no expiry
 };
 
 inline constexpr key_sighting absent_key{.what = key_sighting::kind::absent,
                                          .lives_at_most = duration::zero()};
 
-/// What the nodes say together.
+/// The common answer of the nodes.
 struct lock_verdict {
     lock_status status = lock_status::unknown;
-    unsigned votes = 0;   ///< nodes that name one owner, the one whom most of them name; or that name several
+    unsigned votes = 0;   ///< nodes that name the most frequent owner, or several owners
     unsigned free = 0;    ///< nodes without the key
-    unsigned witness = 0; ///< one that names this owner, or several
-    /// Until a majority is without the key, if nobody changes it.
+    unsigned witness = 0; ///< one of these nodes
+    /// The time until a majority is without the key, if no client changes it.
     duration taken_at_least{};
     std::optional<duration> taken_at_most{};
 };

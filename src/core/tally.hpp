@@ -97,9 +97,9 @@ public:
         return granted() + missing() < majority(nodes_) ? verdict::lost : verdict::pending;
     }
 
-    /// After a defeat: do others hold it, or could too few be asked? A majority can be asked as long as no more nodes
-    /// have failed than it can spare.
-    /// \param expected of the missing, how many may still answer
+    /// After a defeat: true if other clients hold the lock; false if too few nodes could be asked. A majority can be
+    /// asked as long as no more nodes have failed than it can spare.
+    /// \param expected how many of the missing nodes may still answer
     [[nodiscard]] constexpr bool contended(unsigned expected) const
     {
         return denied_ > 0 && granted() + denied_ + expected >= majority(nodes_);

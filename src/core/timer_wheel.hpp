@@ -44,9 +44,9 @@ private:
     std::uint64_t due_ = 0; ///< or was, when it was suspended
 };
 
-/// Hierarchical timing wheel (Varghese and Lauck 1987): schedule and cancel cost the same however many timers there
-/// are, which is what a hundred thousand leases on one operating-system timer need. What a tick means is the caller's
-/// business; the wheel only knows that ticks never go back.
+/// Hierarchical timing wheel (Varghese and Lauck 1987): the cost of schedule and cancel does not depend on the number
+/// of timers, so a hundred thousand leases need one operating-system timer. The caller defines the length of a tick;
+/// ticks never go back.
 ///
 /// A timer that is suspended or put off stays where it stands until that tick has come, and is then dropped or moved: an
 /// attempt's limits the time of answers that come, and is set anew long before.
@@ -67,7 +67,8 @@ public:
         size_ -= t.scheduled() ? 1U : 0U;
         t.unlink();
     }
-    /// For what will be scheduled again: it is not due, but stands in the wheel, and belongs to whoever owns that.
+    /// Suspends a timer that will be scheduled again: it is not due, but stays in the wheel, and belongs to the wheel's
+    /// owner.
     void suspend(timer& t)
     {
         if (!t.scheduled())

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 inline constexpr int drift_divisor = 100;
 inline constexpr duration drift_constant = milliseconds{2};
 
-/// What a holder may rely on, of a lease of `ttl`, counted from before the first byte of the attempt was sent.
+/// How long a holder may rely on a lease of `ttl`, counted from before the first byte of the attempt was sent.
 // rule V2
 constexpr duration validity(duration ttl)
 {
@@ -35,7 +35,7 @@ constexpr milliseconds default_slack(milliseconds ttl)
     return std::max(ttl / 10, milliseconds{50});
 }
 
-/// Expiry that the servers are asked for.
+/// The expiry of the keys on the servers.
 // rule V3
 constexpr milliseconds key_ttl(milliseconds ttl, milliseconds slack)
 {

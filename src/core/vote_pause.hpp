@@ -18,7 +18,7 @@ public:
         duration round_trip;
     };
 
-    /// Others were refused at the same moment: chance takes them apart.
+    /// Other operations were refused at the same moment: chance separates them.
     void begin(instant now, pace const& its, unsigned refusals, random_fraction chance)
     {
         its_ = its;
@@ -30,7 +30,7 @@ public:
         its_ = its;
         at_ = now + time;
     }
-    /// The key lives for so long at the node where contenders meet. Keys that were set together end a moment later.
+    /// The rendezvous node keeps the key for this time. Keys that were set together end a moment later.
     void found_held(duration left, instant now, random_fraction chance)
     {
         vote_by(now + left + settling_time, now, chance);
@@ -43,7 +43,7 @@ public:
 private:
     static constexpr duration settling_time = std::chrono::milliseconds{2};
 
-    /// All waiters hear of the same moment, and the first of them needs a round trip to show that it was there.
+    /// All waiters hear of the same moment, and the first of them needs a round trip to react to it.
     void vote_by(instant at, instant now, random_fraction chance)
     {
         instant const mine = at + scale(its_.round_trip, chance);

@@ -85,7 +85,7 @@ void acquire_op::abort(boost::system::error_code ec)
     fail(ec);
 }
 
-/// What it got, or nearly got, goes to the next in the queue or is taken back.
+/// Passes an unwanted lease on to the next in the queue, or releases it; without one, leaves the queue.
 void acquire_op::leave_queue()
 {
     if (auto const unwanted = std::exchange(lease_, nullptr))
@@ -141,7 +141,7 @@ void acquire_op::run()
     complete({});
 }
 
-/// Where there is no memory for it, that is what it says.
+/// Returns the failure with its details; std::bad_alloc if there is no memory for them.
 std::exception_ptr acquire_op::failure() const noexcept
 {
     try {

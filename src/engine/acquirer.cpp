@@ -275,8 +275,7 @@ void acquirer::refused()
                                                      .granted = granted});
 }
 
-/// Of several names, the one that is in the way on most nodes is waited for (rule Q21). A node that names none of them is
-/// not believed.
+/// Waits for the name that is in the way on most nodes. A node that names none of them is not believed.
 // rules Q21 and M7
 void acquirer::await_most_refused()
 {

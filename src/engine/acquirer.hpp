@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool nobody_came() const { return nobody_came_; }
     /// Is what it won handed over by another client?
     [[nodiscard]] bool claims() const { return attempt_.claims(); }
-    /// Where what it won is held.
+    /// Returns the nodes that hold what it won.
     [[nodiscard]] core::node_set holders() const { return attempt_.votes().holders(); }
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
@@ -144,7 +144,7 @@ private:
     std::array<pause*, 2> const ways_{&queue_, &poll_}; ///< to pause, in the order in which they are tried
     std::uint8_t way_ = 0;
     phase phase_ = phase::retired;
-    pause_reason::cause why_{}; ///< of the pause
+    pause_reason::cause why_{}; ///< it pauses
     bool in_sequence_ = false;  ///< the next attempt asks first where contenders meet
     bool nobody_came_ = false;
     bool listening_ = false;

@@ -91,7 +91,7 @@ std::string to_words(core::node_history const& known)
     case event::lost_data: return "lost its data";
     case event::replicas_came:
         return "a replica came to the master of its group, and may have had another one,";
-    case event::set_forward: // what is certain is a little less than the step
+    case event::set_forward: // the certain part of the step is a little smaller
         return "its clock was set forward by " + in_words(known.forward + std::chrono::milliseconds{50});
     case event::changed_history: break;
     }
@@ -199,8 +199,8 @@ std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts 
     return {};
 }
 
-/// Who was admitted keeps the vote also while it is away: otherwise the two names would take turns, and what one server
-/// said under either could be counted twice.
+/// An admitted name keeps the vote also while its node is away: otherwise two names of one server would alternate, and its
+/// answers under both could be counted twice.
 // rule N3
 std::optional<unsigned> admissions::same_server(unsigned node, std::string const& run_id) const
 {

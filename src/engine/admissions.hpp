@@ -28,7 +28,7 @@ public:
 
     /// Any thread. Locks whose keys live this long, slack included, are going to ask the nodes.
     void expect_keys(core::duration ttl, core::duration slack);
-    /// Of any lock of this client.
+    /// The longest quarantine for any lock of this client.
     [[nodiscard]] core::duration longest_quarantine() const
     {
         return core::quarantine_length(core::duration{expected_->longest.load(std::memory_order_relaxed)});
@@ -60,12 +60,12 @@ public:
     }
     /// This client has asked the server for its votes before, among other nodes.
     void inherit(std::size_t node, admissions const& former, std::size_t before);
-    /// What this client has seen there is gone.
+    /// The data that this client has seen on the node are gone.
     void has_lost_data(unsigned node, core::instant now)
     {
         records_[node].known = core::lost_data(records_[node].known, now);
     }
-    /// Where no marker stands none was ever lost: the user says so.
+    /// Does the user declare that a node without a marker has never lost one?
     [[nodiscard]] bool excuses_absence(unsigned node, net::node const&) const;
     /// It was promoted, and the user says that it lacks nothing.
     [[nodiscard]] bool trusts_promotion(unsigned node, net::node const& told) const
@@ -74,10 +74,10 @@ public:
         return records_[node].terms.trust_promoted && info && info->promoted;
     }
 
-    /// What happened when its memory began to be certain: "restarted".
+    /// Returns the event since which the node's memory is certain: "restarted".
     [[nodiscard]] std::string what_happened(unsigned node) const;
 
-    /// What cannot be checked on this node: said to the observer at the first connection of each node.
+    /// Lists the facts that cannot be checked on this node: told to the observer at each node's first connection.
     [[nodiscard]] std::string blind_spots(unsigned node, net::node const&) const;
     [[nodiscard]] bool first_mention(unsigned node);
 
@@ -89,7 +89,7 @@ private:
         std::string votes_as;  ///< run id under which it was admitted last
         core::server_clock clock;
         std::string clock_of;      ///< run id; empty where it is not told
-        unsigned members = 0;      ///< of its group, at most
+        unsigned members = 0;      ///< largest number of servers in its group
         core::duration outlasts{}; ///< in its group, at most
         bool mentioned = false;
     };

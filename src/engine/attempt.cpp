@@ -134,7 +134,7 @@ void attempt::expire()
     time_out();
 }
 
-/// Those who have not answered us, but others: there are too many before us.
+/// Have nodes answered other commands, but not this attempt? Then too many attempts are before it.
 bool attempt::waits_behind_others() const
 {
     for (unsigned i = 0; i != nodes().size(); ++i)
@@ -180,7 +180,7 @@ bool attempt::too_late(core::instant now) const
     return core::reached(core::deadline(votes_.sent(), plan_->terms.ttl), now);
 }
 
-/// Where the vote was sent, and not refused.
+/// Returns the nodes to which the vote was sent, and that did not refuse it.
 core::node_set attempt::reached() const
 {
     core::node_set found = asked_;

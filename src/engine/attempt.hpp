@@ -40,18 +40,18 @@
 
 namespace redlock::detail {
 
-/// What was handed over, to be claimed from the nodes.
+/// A lock that was handed over, to be claimed from the nodes.
 struct inheritance {
     nonce heir;
     nonce giver; ///< the heir's, where the lock was free
     /// For how long it has passed from one to the next; nothing: it was free.
     std::optional<core::duration> passed{};
-    std::uint8_t which = 0;             ///< of several names, the one that was handed over
-    std::string permits{};              ///< of a semaphore
+    std::uint8_t which = 0;             ///< index of the name that was handed over
+    std::string permits{};              ///< a semaphore's
     std::chrono::milliseconds window{}; ///< for which the lock is kept for the claim
 };
 
-/// Who is told what an attempt comes to. Called while replies are worked off: no user code may run from here.
+/// Receives the result of an attempt. Called while replies are handled: no user code may run from here.
 class attempt_listener {
 public:
     virtual void on_won() = 0;
@@ -71,7 +71,7 @@ public:
     attempt(runtime&, attempt_listener&);
     ~attempt();
 
-    /// What an attempt needs, and its end, whichever it is: so that what was sent does not fail for want of it.
+    /// Allocates everything that an attempt and either end of it need, so that sent votes do not fail for lack of memory.
     [[nodiscard]] boost::system::error_code provide(lock_state const&) noexcept;
     /// \param in_turn ask first where all meet (rule W3)
     /// \param given_up nonces of others that it may take the place of (rule M8); must stay until it is decided
@@ -85,8 +85,8 @@ public:
     [[nodiscard]] core::node_set take_back();
     /// Instead of what they answered, into the lock's table: what is known of the nodes without asking them.
     void tell_of_nodes(lock_state const&);
-    /// What was won.
-    /// \param lock of whom it is for, who may not be the one for whom it began
+    /// Makes the lease of a won attempt.
+    /// \param lock of the operation that gets it, which may not be the one that the attempt began for
     [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(std::shared_ptr<lock_state> const& lock,
                                                               unsigned attempts, core::duration waited);
     /// There is no next attempt for now: gives back what it has. The lock is kept while answers are on their way.
@@ -177,7 +177,7 @@ private:
     void tell_vote(observer&, unsigned node, node_report const&) const;
     [[nodiscard]] bool may_be_told_another(unsigned node, server_error) const;
 
-    // What every reply touches stands together: at depth, cold memory is what costs most.
+    // Members that every reply uses are adjacent: at depth, cold memory costs most.
     runtime& runtime_;
     lock_plan const* plan_ = nullptr; ///< the lock's: shared by many, and so never cold
     bool open_ = false;
@@ -188,17 +188,17 @@ private:
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
     core::node_set
-        queued_; ///< of them, those where the vote waited for a connection, and nothing was heard of it since
-    core::node_set refused_; ///< of them, those that certainly did not execute the vote
+        queued_; ///< nodes where the vote waited for a connection, and that have not been heard of since
+    core::node_set refused_; ///< nodes that certainly did not execute the vote
     nonce nonce_;
-    std::optional<nonce> giver_; ///< of a claim
+    std::optional<nonce> giver_; ///< a claim's previous owner
     std::optional<core::claim> claim_;
     bool pauses_ = false; ///< before the claim is sent again
     std::uint8_t claimed_name_ = 0;
     bool asked_again_ = false;
-    std::string_view given_up_; ///< of a vote
+    std::string_view given_up_; ///< for a vote
     core::fence proposal_ = 0;
-    std::unique_ptr<kind::permit_list> permits_;  ///< of a semaphore: for the lease, should it be won
+    std::unique_ptr<kind::permit_list> permits_;  ///< a semaphore's: for the lease, should it be won
     std::unique_ptr<core::permit_choice> choice_; ///< null: no permits are wanted, or not any more
     std::uint16_t start_ = 0;                     ///< the permit at which nodes look first
     unsigned exactly_for_ = 0;                    ///< the node that is told which permits are wanted
@@ -208,6 +208,6 @@ private:
     undo* undo_ = nullptr;  ///< for the votes, should it be lost
 };
 
-extern template class round<attempt>; // where its answers are dealt with
+extern template class round<attempt>; // instantiated where its answers are handled
 
 } // namespace redlock::detail

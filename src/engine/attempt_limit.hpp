@@ -10,7 +10,7 @@
 
 namespace redlock::detail {
 
-/// Whose attempt may have to wait.
+/// An attempt that may have to wait.
 class limited {
 public:
     using hook =
@@ -58,7 +58,7 @@ private:
         waiting_;
     unsigned under_way_ = 0;
     unsigned allowed_ = most;
-    core::instant halved_; ///< what was sent before that stood in the longer line
+    core::instant halved_; ///< attempts that were sent before this were in the longer queue
 };
 
 } // namespace redlock::detail

@@ -15,8 +15,8 @@
 
 namespace redlock::detail {
 
-/// What each node said to the last attempt on a key that was decided. Written on the client's executor, read by any
-/// thread. The guard is an argument: it is shared by all keys, whose tables are seldom asked for.
+/// Each node's answer to the last attempt on a key that was decided. Written on the client's executor, read by any thread.
+/// The guard is an argument: all keys share it, because their tables are seldom asked for.
 class attempt_table {
 public:
     /// Takes the rows over and leaves as many older ones for reuse. Without memory for a first table there is none.
@@ -36,8 +36,8 @@ private:
     [[nodiscard]] bool has_table() const { return table_ && !table_->empty(); }
     [[nodiscard]] table& make_table();
 
-    std::atomic<core::node_set> granted_{}; ///< of the last attempt that was plainly won
-    std::unique_ptr<table> table_;          ///< of one that was not; otherwise empty, or null
+    std::atomic<core::node_set> granted_{}; ///< in the last attempt that was plainly won
+    std::unique_ptr<table> table_;          ///< after one that was not; otherwise empty, or null
 };
 
 } // namespace redlock::detail

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-// What an attempt asks of the nodes, and what it makes of their answers.
+// An attempt's questions to the nodes, and its use of their answers.
 namespace redlock::detail {
 
 template class round<attempt>;
 
-/// Those who vote at one node first find out there who of them may go on to the others.
+/// Asks the rendezvous node first, where contending clients find out which of them may go on.
 // rule W3
 void attempt::ask_in_turn(unsigned node)
 {
@@ -195,7 +195,7 @@ attempt::step attempt::choose_first()
     return settle_permits();
 }
 
-/// What the answers that have come mean.
+/// Draws the consequences of the answers so far.
 // rules Q14 and P4
 attempt::step attempt::settle_permits()
 {
@@ -275,7 +275,7 @@ void attempt::on_late_vote(node_answer const& got)
     tell_lease(got.node);
 }
 
-/// What was won has one holder more.
+/// Tells the lease that another node holds its key.
 // rule H5
 void attempt::tell_lease(unsigned node)
 {
@@ -308,7 +308,7 @@ void attempt::on_silence(unsigned node, kind::request what, bool late, net::fail
     follow_vote(node, fail_vote(node, what, why));
 }
 
-/// What waited for a connection that leads to a young node has not been sent: this lock may be content with its age.
+/// A vote that waited for a connection to a young node has not been sent: the node may be old enough for this lock.
 attempt::step attempt::fail_vote(unsigned node, kind::request what, net::failure const& why)
 {
     if (why.unsent && what == vote_request()) {

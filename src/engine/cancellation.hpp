@@ -15,7 +15,7 @@
 
 namespace redlock::detail {
 
-/// What a handler's cancellation slot holds: any cancellation type calls `cancel` on the client's executor.
+/// The content of a handler's cancellation slot: any cancellation type calls `cancel` on the client's executor.
 template <class Cancel>
 class cancel_request {
 public:
@@ -102,7 +102,8 @@ private:
         Operation* operation = nullptr;
         std::uint32_t generation = 0;
         bool requested = false;
-        /// Where it began: a successor, if the nodes were changed meanwhile (rule N9), which may be gone before the slot is.
+        /// The operation's engine: a successor, if the nodes were changed meanwhile (rule N9), which may be gone before the
+        /// slot is.
         std::weak_ptr<engine> where;
         std::shared_ptr<engine> asked; ///< which the slot names then, and which nothing else keeps
     };

@@ -22,7 +22,7 @@ class acquirer;
 class held_lease;
 class set_turn;
 
-/// Who wants a lock, as its queue and the attempts on its behalf know it.
+/// A waiter for a lock, as its queue and the attempts on its behalf know it.
 class candidate {
 public:
     boost::intrusive::list_member_hook<> place; ///< in the key's queue
@@ -66,11 +66,11 @@ public:
         return out_of_time(now) ? errc::timed_out : errc{};
     }
 
-    /// Of whom it is one of several places, in as many queues (rule M6). Null: it stands in one queue.
+    /// The operation on several names that this waiter stands for in one queue (rule M6). Null: it is in one queue only.
     [[nodiscard]] virtual set_turn* turn() { return nullptr; }
-    /// Of several: it is the first in this queue, and nobody of this client has the key. Who stands in one queue is asked
-    /// for there.
-    /// \param how those of other clients are let go first, as far as this key is concerned
+    /// For several names: it is the first in this queue, and nobody of this client has the key. A waiter in one queue is
+    /// asked for there.
+    /// \param how waiters of other clients are let go first, as far as this key is concerned
     virtual void come_first(core::start_mode how) { (void)how; }
 
     /// It has the lock. Runs user code.
@@ -106,7 +106,7 @@ protected:
     errc last_cause_{};
     unsigned attempts_ = 0;
     std::uint8_t comebacks_ = 0;
-    bool has_table_ = false; ///< of an attempt that was decided for it, or for those before it
+    bool has_table_ = false; ///< an attempt was decided for it, or for waiters before it
     bool limited_ = false;
     bool once_ = false;
 };

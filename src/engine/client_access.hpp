@@ -16,7 +16,7 @@ namespace redlock::detail {
 [[nodiscard]] REDLOCK_EXPORT client make_client(net::any_io_executor, config const&,
                                                 std::shared_ptr<net::machine>);
 
-/// That of a lease's client; null: the lease is empty.
+/// Returns the machine of a lease's client; null: the lease is empty.
 [[nodiscard]] REDLOCK_EXPORT net::machine const* machine_of(lease const&);
 
 } // namespace redlock::detail

@@ -86,7 +86,7 @@ void secure(net::peer& peer, tls_settings const& common, net::machine& on)
     } catch (net::tls_error const& e) {
         misconfigured(peer.name + ": " + e.what());
     }
-    // Of a group it is that of whoever is asked.
+    // For a group it is the host of the server that is connected to.
     std::string const host = peer.where.group.empty() ? peer.where.host : std::string();
     peer.server_name = settings.server_name.empty() ? host : settings.server_name;
     if (peer.server_name.ends_with(
@@ -198,7 +198,7 @@ void misconfigured(std::string message, std::string_view lock)
 
 namespace {
 
-/// Who names authorities or a key expects encryption, which the URL's scheme alone brings.
+/// Named authorities or a key suggest encryption, which only the URL's scheme enables.
 void check_tls_is_used(config const& settings, std::vector<std::shared_ptr<net::peer const>> const& peers)
 {
     tls_settings const& tls = settings.tls;
@@ -317,7 +317,7 @@ void check_name(std::string_view name)
 
 namespace {
 
-/// What decides in a cluster where a key is, if it has it: between the first "{" and the next "}".
+/// Returns the hash tag, by which a cluster places the key: between the first "{" and the next "}".
 std::string_view hash_tag(std::string_view key)
 {
     auto const from = key.find('{');

@@ -28,7 +28,7 @@ struct client_settings {
     core::duration node_timeout;                  ///< zero: reckoned per lock
     core::duration connect_timeout;               ///< the longest of all nodes
     std::vector<core::admission_terms> admission; ///< one for each peer
-    core::duration longest_ttl; ///< of any client's keys; zero: not said, this client's own decide
+    core::duration longest_ttl; ///< for any client's keys; zero: not set, this client's own decide
     std::string key_prefix;
     std::shared_ptr<observer> watcher;
 };

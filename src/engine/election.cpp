@@ -56,7 +56,7 @@ std::exception_ptr why_too_long(std::string const& lock, std::size_t length) noe
 
 struct campaign;
 
-/// What its two operations complete.
+/// The handler of the campaign's two operations.
 struct campaign_step {
     using cancellation_slot_type = boost::asio::cancellation_slot;
 
@@ -110,7 +110,7 @@ struct campaign {
         handler({}, std::move(won));
     }
 
-    /// What was won is given back.
+    /// Gives the lease back.
     // rule EL6
     void fail(boost::system::error_code ec, std::exception_ptr const& story)
     {

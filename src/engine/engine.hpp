@@ -125,12 +125,12 @@ public:
     ///@}
 
     void shut_down(wait_op&);
-    /// What is known of keys and nodes; not after a shutdown. It is kept for as long as this one.
+    /// Passes the knowledge of keys and nodes on; not after a shutdown. The successor is kept for as long as this engine.
     /// \throws std::bad_alloc
     void leave_knowledge_to(std::shared_ptr<engine> const& successor);
     /// Also to a later one than before, which need not be kept then. \throws std::bad_alloc and has done nothing
     void leave_keys_to(std::shared_ptr<engine> const& successor);
-    /// What begins from now on begins there (rule N9). The wait ends when all that has begun here has ended.
+    /// New operations begin at the successor (rule N9). The wait ends when all that has begun here has ended.
     void retire(wait_op&) noexcept;
     [[nodiscard]] bool closing() const { return runtime_.life.closing(); }
 

@@ -61,7 +61,7 @@ void engine::retire(wait_op& w) noexcept
     runtime_.life.retire();
 }
 
-/// Of leases that were granted after the change.
+/// Passes tokens of leases granted after the change to the successor.
 void engine::leave_numbers() noexcept
 {
     try {
@@ -120,7 +120,7 @@ void engine::handle_gone(boost::intrusive_ptr<held_lease> held) noexcept
     }
 }
 
-/// Of leases whose handles went while there was no memory to say so.
+/// Releases leases whose handles were destroyed while there was no memory to report it.
 void engine::release_dropped() noexcept
 {
     held_lease* dropped = dropped_.exchange(nullptr, std::memory_order_acq_rel);

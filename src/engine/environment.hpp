@@ -16,7 +16,7 @@
 
 namespace redlock::detail {
 
-/// What every part of one client shares: its settings, its loop, its randomness and its observer.
+/// The common parts of one client: its settings, its loop, its randomness and its observer.
 class environment {
 public:
     environment(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on)

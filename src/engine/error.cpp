@@ -48,7 +48,7 @@ public:
     }
 };
 
-/// Who is no owner and has no name. Empty: the result says it.
+/// Describes a holder that has no owner's name. Empty: the result says it.
 std::string_view words_of(holder_kind who)
 {
     switch (who) {
@@ -60,7 +60,7 @@ std::string_view words_of(holder_kind who)
     }
 }
 
-/// What it said, without its name.
+/// Returns the node's answer, without the node's name.
 std::string words_of(node_outcome const& row)
 {
     bool const held = row.result == node_result::held_by_other;

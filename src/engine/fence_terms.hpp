@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-// What the locks have in common whose leases carry fencing tokens.
+// The common parts of locks whose leases carry fencing tokens.
 namespace redlock::detail {
 
 /// That a lease is adopted with.

@@ -59,7 +59,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
 {
     if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
-    if (held->link.is_linked()) // what should have ended it was destroyed with its context
+    if (held->link.is_linked()) // its end was lost with its context
         held->abort(errc::forked);
     auto const lock = held->shared_lock();
     held->~held_lease();
@@ -102,7 +102,7 @@ void held_lease::expire()
 {
     if (releasing_)
         return line_ == no_line ? finish_release() : release_the_rest();
-    if (!follows() && !machine_.extending() && extension_awaited()) // of an adopted lease
+    if (!follows() && !machine_.extending() && extension_awaited()) // an adopted lease's
         return start_extension();
     core::instant const now = on().loop().now();
     if (machine_.extending() && core::reached(machine_.extension_sent() + lock().plan->node_timeout, now))
@@ -117,7 +117,7 @@ void held_lease::expire()
     }
 }
 
-/// What is due; an end that has come is told.
+/// Returns the present duty; reports an end that has come.
 core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 {
     auto const duty = machine_.due(now);

@@ -60,7 +60,7 @@ public:
     /// An error of an operation on it, with what each node last said if that is its cause. Any thread.
     [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::holding) const;
 
-    /// Of a semaphore; otherwise null. Any thread.
+    /// A semaphore's; otherwise null. Any thread.
     [[nodiscard]] kind::permit_list const* permits() const { return permits_.get(); }
 
     void begin();
@@ -108,8 +108,8 @@ public:
     void handle_gone();
     /// Over for its holder, but its keys stay.
     void detach();
-    /// Of a client that is shut down: released, and its end told with that reason. Otherwise its context is being
-    /// destroyed, or this process is a copy: it is lost, and nobody is told.
+    /// The client is shut down: the lease is released, and its end reported with that reason. Or its context is being
+    /// destroyed, or this process is a copy: the lease is lost without a report.
     void abort(boost::system::error_code why) override;
 
     friend void intrusive_ptr_add_ref(held_lease*) noexcept;
@@ -126,7 +126,7 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const
     {
         kind::lock_kind const& own = lock().plan->kind;
-        return downgraded_ ? *own.as_reader : own; // who is not alone gives back no less than that
+        return downgraded_ ? *own.as_reader : own; // also for followers of a downgraded lease
     }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
@@ -240,7 +240,7 @@ private:
     void keep_silence(unsigned node) noexcept;
     [[nodiscard]] pending_release owed() const;
 
-    // What is small stands first, in what is left of the status.
+    // Small members come first, in the rest of the status.
     core::release_tally release_;
     std::uint8_t failed_ = 0;     ///< rounds in a row, as far as it can count
     std::uint8_t line_ = no_line; ///< the node that is told of the release before the others
@@ -277,10 +277,10 @@ private:
     std::unique_ptr<kind::permit_list const> const permits_; ///< null: it is no semaphore's
 
 public:
-    held_lease* dropped_before = nullptr; ///< of those whose handles went when there was no memory to say so
+    held_lease* dropped_before = nullptr; ///< next lease that was dropped without memory to report it
 };
 
-extern template class round<held_lease>; // where its answers are dealt with
+extern template class round<held_lease>; // instantiated where its answers are handled
 
 [[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,
                                                            std::uint64_t fencing_token);

@@ -75,8 +75,8 @@ void held_lease::take_up()
     on().life.lease_came();
 }
 
-/// Who adopts has often just been started: as an acquisition does, it waits until a majority is connected, and a moment for
-/// the others.
+/// An adopting client has often just been started: as an acquisition does, it waits until a majority is connected, and a
+/// moment for the other nodes.
 bool held_lease::wait_for_nodes()
 {
     nodes().connect();

@@ -190,14 +190,14 @@ void held_lease::start_release()
     release_on(nodes().all(), type().release_word());
 }
 
-/// What this client knows of others that want the lock; of several names, the one that was in the way last.
+/// This client's knowledge of rivals for the lock; with several names, for the one that was taken last.
 core::local_queue& held_lease::of_name() const
 {
     key_state& its = *lock().wanted;
     return its.one(its.in_the_way()).local();
 }
 
-/// Who does not stand in line would never find the lock free otherwise.
+/// Opens a window: an unqueued client would never find the lock free otherwise.
 // rule Q19
 void held_lease::offer_turn()
 {

@@ -41,7 +41,7 @@ bool held_lease::hangs() const
     return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
 }
 
-/// What nobody works under is not kept alive.
+/// A lease without progress is not renewed.
 // rule H8
 void held_lease::renew()
 {
@@ -77,7 +77,7 @@ bool held_lease::extension_awaited() const
     return std::ranges::any_of(waiting_, [](wait_op const& w) { return !w.waits_for_the_end(); });
 }
 
-/// Who waits for the end goes on waiting, and who came too late for this round waits for the next one.
+/// Operations that wait for the end wait on; those that came too late for this round wait for the next one.
 void held_lease::finish_extension(boost::system::error_code result)
 {
     for (auto at = waiting_.begin(); at != waiting_.end();) {
@@ -130,8 +130,8 @@ void held_lease::extend_on(unsigned node)
         send_in_full(node, kind::request::adopt); // once
 }
 
-/// Of a lease that is over no extension is said again: it would come behind the release (rule R1). Nor is one whose time
-/// is over, though nobody has told it yet (rule H7).
+/// An extension of a lease that is over is not repeated: it would arrive behind the release (rule R1). Nor is one of an
+/// expired lease whose end is not reported yet (rule H7).
 // rule A7
 bool held_lease::repeats(unsigned, kind::request what, bool late) const
 {
@@ -140,7 +140,7 @@ bool held_lease::repeats(unsigned, kind::request what, bool late) const
     return !late && !machine_.over() && !machine_.lost_at(on().loop().read_clock());
 }
 
-/// Who waits has asked in between, and found the key.
+/// A waiter has asked in between, and found the key.
 void held_lease::on_repeated(unsigned node, kind::request what)
 {
     if (gives_back(what))
@@ -209,12 +209,12 @@ void held_lease::on_extension(node_answer const& got)
     node_report row;
     report(got, type(), row);
     if (!wanted)
-        return tell_answer(got.node, row); // what comes too late says nothing of the end
+        return tell_answer(got.node, row); // a late answer says nothing of the end
     tell_answer(got.node, row, core::elapsed(machine_.extension_sent(), on().loop().now()));
     keep(got.node, std::move(row));
     if (got.said.unread && watching_)
         watch_on(got.node);
-    if (proclaimed_) // of our own change the node does not tell
+    if (proclaimed_) // the node does not report changes by this client itself
         lock().wanted->proclaimed_here(core::node_set(got.node));
     answer_extension(got.node, counted(got.said.what));
 }
@@ -244,7 +244,7 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
         fail_release(node);
 }
 
-/// What was not sent waited for a connection, which now stands; that node may be old enough for this lock.
+/// An unsent extension waited for a connection, which is ready now; that node may be old enough for this lock.
 void held_lease::on_extension_silence(unsigned node, bool late, net::failure const& why)
 {
     bool const wanted = !late && !machine_.over();

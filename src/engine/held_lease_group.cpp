@@ -92,7 +92,7 @@ bool held_lease::leave_to_others(errc why)
     return true;
 }
 
-/// What was asked for is asked again: the answers come to the one before.
+/// Repeats an extension that is under way: its answers go to the former leader.
 void held_lease::take_lead(held_lease& before)
 {
     bool const extending = before.machine_.extending();
@@ -105,7 +105,7 @@ void held_lease::take_lead(held_lease& before)
     extending ? start_extension() : schedule();
 }
 
-/// Who may not lead any more leaves it to one that may, if there is one.
+/// A leader that may not lead any more leaves the key to a follower that may, if there is one.
 void held_lease::pass_lead()
 {
     if (!group_ || group_->followers.empty() || may_lead() || !group_->next_leader().may_lead())

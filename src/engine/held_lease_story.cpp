@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-// What a lease tells whoever is on call.
+// The details of a lease, for operators.
 namespace redlock::detail {
 
 void held_lease::keep(unsigned node, node_report&& said) noexcept

@@ -24,7 +24,7 @@ void held_lease::start_watching()
         ask_whose();
 }
 
-/// Of several keys an extension reads all.
+/// An extension of several keys reads all of them.
 void held_lease::watch_on(unsigned node)
 {
     net::node& asked = nodes().at(node);
@@ -35,10 +35,10 @@ void held_lease::watch_on(unsigned node)
         send(node, kind::request::owner);
 }
 
-/// Who was to be told ends with the connection, and what happened meanwhile nobody has heard.
+/// Tracking ends with the connection, and changes in between are not reported.
 void held_lease::on_usable(unsigned node)
 {
-    reached_.insert(node); // what waited for the connection is sent
+    reached_.insert(node); // commands that waited for the connection are sent
     if (watching_)
         watch_on(node);
     if (type().several)
@@ -59,7 +59,7 @@ void held_lease::on_watch(node_answer const& got)
         ask_whose();
 }
 
-/// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
+/// If the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
 // rule W6
 void held_lease::invalidated(unsigned node)
 {

@@ -23,7 +23,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// Of an expiry that a server tells.
+/// The resolution of an expiry on a server.
 constexpr core::duration resolution = std::chrono::milliseconds{1};
 
 } // namespace
@@ -91,7 +91,7 @@ void inspector::on_silence(unsigned node, kind::request what, bool, net::failure
         missed(node, why);
 }
 
-/// What waited for the connection of a quarantined node failed with the votes.
+/// A question that waited for the connection of a quarantined node failed with the votes.
 void inspector::missed(unsigned node, net::failure const& why)
 {
     if (why.result != node_result::quarantined || asked_again_.contains(node) ||
@@ -170,7 +170,7 @@ void inspector::found_absent(unsigned node)
     rows_[node] = std::move(row);
 }
 
-/// Who has not answered by now does not count.
+/// A node that has not answered by now does not count.
 void inspector::expire()
 {
     for (node_report& row : rows_)

@@ -52,7 +52,7 @@ public:
 
 private:
     enum class phase : std::uint8_t { retired, asking, finished, draining };
-    /// Of one node.
+    /// One node's answer.
     struct finding {
         core::key_sighting key{};
         core::instant read{}; ///< when it told how long the key lives

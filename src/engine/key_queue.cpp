@@ -69,7 +69,7 @@ void key_queue::leave(candidate& one)
         asking_->serve(*next);
         return ask_beside();
     }
-    asking_->stop(); // what was voted is taken back before anybody else is asked for
+    asking_->stop(); // votes are released before the nodes are asked for another waiter
     stop_asking();
 }
 
@@ -118,7 +118,7 @@ void key_queue::ask(core::batch_policy::next who)
     ask_beside();
 }
 
-/// Those who are next and want permits, each through a loop of its own.
+/// Asks for the next waiters that want permits, each through a loop of its own.
 void key_queue::ask_beside()
 {
     for (auto others = asked_for(); others != 0; others = asked_for()) {
@@ -180,7 +180,7 @@ void key_queue::won(acquirer& by, held_lease& held)
         drop(*first());
     if (asked_for)
         asking_ = nullptr;
-    changed_here(queues().on().nodes.all()); // who waits has been overtaken
+    changed_here(queues().on().nodes.all()); // the waiters have been overtaken
     if (held.is_shared() || held.permits()) {
         local().won_beside_others(asked_for, by.nobody_came());
         if (held.is_shared() && !by.claims())

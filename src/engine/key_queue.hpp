@@ -32,15 +32,14 @@ class key_queues;
 class key_set;
 class set_turn;
 
-/// Who of this client holds one key, and who waits for it, in the order of their coming. Only the first of them, through one
-/// attempt loop, talks to the network (docs/protocol.md, rule W1); of those who want permits the first few, each through its
-/// own (rule Q15). Everything but what is marked otherwise belongs to the
-/// client's executor.
+/// One key's holder and waiters within this client, in the order of their coming. Only the first waiter, through one
+/// attempt loop, talks to the network (docs/protocol.md, rule W1); of waiters for permits the first few do, each through
+/// its own loop (rule Q15). Members belong to the client's executor unless marked otherwise.
 class key_queue final : public lock_queue {
 public:
     key_queue(key_queues&, std::string name);
 
-    /// That of a lock of one name.
+    /// Returns the queue of a lock of one name.
     [[nodiscard]] static key_queue& of(lock_state const& lock)
     {
         return static_cast<key_queue&>(*lock.wanted);
@@ -73,7 +72,7 @@ public:
     ///@}
 
 private:
-    friend class key_set; // whose places stand here, and whose leases hold the key
+    friend class key_set; // it has positions here, and its leases hold the key
     friend class set_turn;
 
     [[nodiscard]] acquirer* asking(candidate const& one) const override

@@ -373,7 +373,7 @@ void key_set::enqueue(candidate& one)
         one.tell_waiting(position(one), false);
 }
 
-/// What was voted is taken back before anybody else is asked for.
+/// Votes are released before the nodes are asked for another waiter.
 void key_set::leave(candidate& one)
 {
     if (!one.place.is_linked())

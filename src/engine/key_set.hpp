@@ -81,7 +81,7 @@ private:
     std::size_t first_ = 0;                      ///< in so many queues
     std::size_t taken_ = 0;                      ///< so many keys, one after the other
     std::string given_up_{};                     ///< the nonces of what it had taken, one for each key
-    std::shared_ptr<lock_plan const> alone_{};   ///< of what it takes so
+    std::shared_ptr<lock_plan const> alone_{};   ///< plan of a lock of one name, for them
     core::instant asks_since_;
     core::start_mode how_ = core::start_mode::at_once; ///< it begins then
     unsigned refusals_ = 0;

@@ -23,7 +23,7 @@ void intrusive_ptr_release(key_state* known) noexcept
             return;
         auto& all = known->index_.known_;
         if (auto const found = all.find(known->name()); found != all.end() && *found == known) {
-            all.erase(found); // what is several keys has no name of its own
+            all.erase(found); // a set of keys has no name of its own
             known->index_.told_.keep(known->name(), known->latest_leader_);
         }
     }

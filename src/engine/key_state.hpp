@@ -52,16 +52,17 @@ public:
     [[nodiscard]] virtual redis::lock_key key() const;
     /// A lock of this name was made whose keys live this long, slack included.
     virtual void expect_keys(std::chrono::milliseconds ttl);
-    /// What each node said to the last attempt that was decided.
+    /// Returns each node's answer to the last attempt that was decided.
     /// \param nodes their names, in order
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
     ///@}
 
     /// The same key among the client's next nodes, which is kept for as long as this one.
     void leave_to(boost::intrusive_ptr<key_state> heir) noexcept;
-    /// Of all locks of this name, also of those that were made for the next nodes (docs/protocol.md, rules N4 and N9).
+    /// The longest life of a key of any lock of this name, also of those for the next nodes (docs/protocol.md, rules N4 and
+    /// N9).
     [[nodiscard]] virtual core::duration longest_key() const;
-    /// What it has learnt since.
+    /// Passes on the numbers that were seen since.
     void leave_numbers() noexcept;
 
     /// \name What attempts learn
@@ -77,7 +78,7 @@ public:
     // rule EL4
     [[nodiscard]] core::leader_version latest_leader() const;
     void note_leader(core::leader_version proven);
-    std::uint32_t leases_with_permits = 0; ///< of this client, which have the key beside others
+    std::uint32_t leases_with_permits = 0; ///< this client's, which share the key
     [[nodiscard]] core::local_queue& local() { return local_; }
     /// Guards what is told of attempts and leases to other threads.
     [[nodiscard]] std::mutex& tables() const;
@@ -95,13 +96,13 @@ public:
     virtual void won(acquirer&, held_lease&) = 0;
     /// Nobody is left to ask for.
     virtual void loop_ended(acquirer const&) = 0;
-    /// What it had voted for on these nodes is deleted.
+    /// The loop's votes on these nodes are deleted.
     virtual void taken_back(acquirer const&, core::node_set) = 0;
     /// The loop has been refused. True: whoever it was for goes on without it (rule M8).
     [[nodiscard]] virtual bool reclaim(acquirer&, errc) { return false; }
     /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
     [[nodiscard]] virtual std::string_view given_up(acquirer const&) const { return {}; }
-    /// Of several keys this one is in the way of most votes.
+    /// With several keys, this one refuses most votes.
     virtual void note_in_the_way(std::uint8_t) {}
     /// Which one was it last?
     [[nodiscard]] virtual std::uint8_t in_the_way() const { return 0; }
@@ -161,7 +162,7 @@ public:
     /// Null: this client has no lock of that key.
     [[nodiscard]] boost::intrusive_ptr<key_state> find(std::string_view key);
     [[nodiscard]] std::vector<boost::intrusive_ptr<key_state>> all();
-    /// What a client was told of elections goes along to its next nodes.
+    /// Passes the known announcements of elections on to the client's next nodes.
     void leave_leaders_to(key_index& next) noexcept;
 
 protected:
@@ -187,7 +188,7 @@ private:
     std::mutex tables_;
     std::mutex guard_;
     boost::unordered_flat_set<key_state*, by_name, by_name> known_;
-    told_leaders told_; ///< of keys that are not known at the moment
+    told_leaders told_; ///< for keys that are not known at the moment
 };
 
 } // namespace redlock::detail

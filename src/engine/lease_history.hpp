@@ -17,9 +17,9 @@
 
 namespace redlock::detail {
 
-/// What each node last said of a lease, and when: for whoever is on call. While every node confirms there is nothing to
-/// keep. Written on the client's executor alone, and read by any thread under the guard, which all leases share. Without
-/// memory nothing is kept.
+/// Each node's last answer about a lease, and its time: for operators. While every node confirms, nothing is kept. Written
+/// on the client's executor alone, and read by any thread under the guard, which all leases share. Without memory nothing
+/// is kept.
 class lease_history {
 public:
     struct record : boost::intrusive_ref_counter<record> {
@@ -37,7 +37,7 @@ public:
 
     void keep(std::mutex& guard, core::lease_machine const&, unsigned node, node_report&&,
               core::instant now) noexcept;
-    /// What is told of another lease, whose key is this one's, too.
+    /// Takes over the answers about another lease, whose key is this one's, too.
     void share(std::mutex& guard, lease_history const&) noexcept;
     /// A majority has confirmed it.
     void confirm(std::mutex& guard, core::lease_machine const&) noexcept;

@@ -18,10 +18,10 @@ namespace redlock::detail {
 
 class engine;
 
-/// What a lease is, and what any thread may ask of it. What changes is published by the client's executor.
+/// A lease's properties that any thread may read. Changes are published by the client's executor.
 class lease_status {
 public:
-    /// Of its validity: zero if it is not valid.
+    /// The validity that is left: zero if it is not valid.
     [[nodiscard]] core::duration remaining() const;
     /// So that the end of the handle means nothing any more.
     [[nodiscard]] bool is_held() const

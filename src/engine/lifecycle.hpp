@@ -31,16 +31,16 @@ public:
     virtual void on_usable(unsigned) {}
     /// One became usable, or certainly unusable.
     virtual void on_nodes_changed() {}
-    /// What it waits for is to be looked for on other nodes.
+    /// The awaited change is to be looked for on other nodes.
     virtual void on_retired() {}
-    /// What was put off is to be said now.
+    /// A postponed message is to be sent now.
     virtual void hurry() {}
 
 protected:
     ~activity() = default;
 };
 
-/// What one client has under way, and whether it may end.
+/// The activities of one client, and whether the client may end.
 class lifecycle {
 public:
     /// \param closer is run whenever the client may end now

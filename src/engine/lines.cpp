@@ -85,7 +85,7 @@ std::string const& lines::channel(unsigned node)
 // rule Q23
 void lines::refused(unsigned node, key_state const& name, redis::resp_node const& why)
 {
-    constexpr std::size_t most_closed = 1024; // what is forgotten is asked for once more
+    constexpr std::size_t most_closed = 1024; // a forgotten lock asks once more
     nodes_.note_lack(node, "queue", why);
     link& its = of(node);
     if (!its.refused && its.closed.empty())
@@ -133,7 +133,7 @@ lines::link& lines::of(unsigned node)
     return known;
 }
 
-/// Who is called but waits no more has told the node so: that word is on its way (rule Q12).
+/// A called waiter that does not wait any more has told the node: that message is on its way (rule Q12).
 // rule Q3
 void lines::on_message(unsigned, std::string_view text)
 {

@@ -25,7 +25,7 @@
 
 namespace redlock::detail {
 
-/// Who stands in line, and is called there.
+/// A waiter in a queue, which is called there.
 class line_waiter {
 public:
     boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> place;
@@ -37,8 +37,8 @@ protected:
     ~line_waiter() = default;
 };
 
-/// Where this client's operations stand in line, and on which channels they are called: one for each connection, so that
-/// their places end with it (docs/protocol.md, rules Q3 and Q17).
+/// The queues in which this client's operations wait, and the channels on which they are called: one for each connection,
+/// so that positions end with their connection (docs/protocol.md, rules Q3 and Q17).
 class lines final : private message_listener {
 public:
     lines(environment&, node_group&);
@@ -49,7 +49,7 @@ public:
                                                   core::node_set without);
     /// The same, of several names for the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
-    /// Where others may wait for it, if this client may stand nowhere.
+    /// The node where other clients may wait for it, if this client cannot be queued anywhere.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&, core::node_set without = {});
     /// Can waiters be called there, and told of changes?
     // rule Q18
@@ -57,7 +57,7 @@ public:
     {
         return nodes_.at(node).may_subscribe() && nodes_.at(node).may_track();
     }
-    /// What the connection that stands is called on: it subscribes first. Only when the node is ready, and may call.
+    /// The channel of the present connection, which subscribes to it first. Only when the node is ready, and may call.
     /// \throws std::bad_alloc, std::runtime_error no randomness
     [[nodiscard]] std::string const& channel(unsigned node);
     /// Does a position still stand, and can it be called, if it does not poll?

@@ -19,7 +19,7 @@ class engine;
 struct client_settings;
 class runtime;
 
-/// What follows from a lock's options alone: the locks of one client that have the same ones share it. Constant.
+/// The consequences of a lock's options alone: locks of one client with the same options share them. Constant.
 struct lock_plan {
     lock_plan(std::shared_ptr<engine> owner, runtime&, client_settings const&, all_options const&,
               redlock::kind::lock_kind const&);

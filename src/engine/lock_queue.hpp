@@ -14,13 +14,13 @@
 
 namespace redlock::detail {
 
-/// Where operations of one client wait for a lock: for one key, or for several at once. Everything but what is marked
-/// otherwise belongs to the client's executor.
+/// The queue of one client's operations for a lock: for one key, or for several at once. Members belong to the client's
+/// executor unless marked otherwise.
 class lock_queue : public key_state {
 public:
     using key_state::key_state;
 
-    /// That of a lock.
+    /// Returns the queue of a lock.
     [[nodiscard]] static lock_queue& of(lock_state const& lock)
     {
         return static_cast<lock_queue&>(*lock.wanted);
@@ -84,7 +84,7 @@ protected:
     queue queue_;
 
 private:
-    /// What asks the nodes for it, or for one before it.
+    /// The loop that asks the nodes for it, or for a waiter before it.
     [[nodiscard]] virtual acquirer* asking(candidate const&) const = 0;
 
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone

@@ -176,7 +176,7 @@ public:
     }
 
 private:
-    /// What the sink throws, and that there is no memory for a line, concerns nobody who holds a lock.
+    /// The sink's exceptions, and a lack of memory for a line, must not affect a holder.
     template <class Work>
     void guarded(Work const& work) noexcept
     {
@@ -216,7 +216,7 @@ private:
         if (e.state == connecting || e.state == idle)
             return log_level::debug;
         auto& [state, detail, master] = nodes_[std::string(e.node)];
-        // Of a quarantine the words change with the time.
+        // A quarantine's text changes with the time.
         bool const news =
             state != e.state || master != e.master || (e.state != quarantined && detail != e.detail);
         state = e.state;
@@ -227,7 +227,7 @@ private:
         return e.state == ready && e.detail.empty() ? log_level::info : log_level::warning;
     }
 
-    /// Of a node that may not vote its own events tell: this one answered.
+    /// A node that may not vote has events of its own: this one answered.
     static log_level level_of(vote_event const& e)
     {
         bool const gone = e.extension && e.result == node_result::held_by_other;
@@ -261,7 +261,7 @@ private:
 
     bool is_first_failure(std::string_view resource)
     {
-        constexpr std::size_t most_in_danger = 1024; // what is not remembered is not repeated either
+        constexpr std::size_t most_in_danger = 1024; // beyond it a failure is no warning
         return in_danger_.size() < most_in_danger && in_danger_.emplace(resource).second;
     }
 

@@ -28,7 +28,7 @@ public:
     /// ": " and the words, if there are any.
     log_line& because(std::string_view words);
 
-    /// Of at most `longest` bytes.
+    /// Returns at most `longest` bytes.
     [[nodiscard]] std::string take() &&;
 
     static constexpr std::size_t longest = 1024;

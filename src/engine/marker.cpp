@@ -28,7 +28,7 @@ void marker::require()
 
 void marker::ask()
 {
-    // Whose user answers for a promotion answers for himself: others go by when the marker was placed.
+    // A user that answers for a promotion does so for this client: other clients go by the time when the marker was placed.
     auto const since =
         known_.trusts_promotion(node_.index(), node_) ? std::nullopt : known_.certain_since(node_.index());
     nonce const drawn = environment_.fresh_nonce();

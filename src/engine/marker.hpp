@@ -16,7 +16,7 @@
 
 namespace redlock::detail {
 
-/// Who is told of a marker.
+/// Receives the result of asking for a marker.
 class marker_listener {
 public:
     virtual void on_marker_asked() = 0;
@@ -49,7 +49,7 @@ public:
     /// As the data tell it. Nothing: since ever.
     [[nodiscard]] std::optional<core::instant> const& certain_since() const { return certain_since_; }
 
-    /// What this client has seen there before.
+    /// Takes over the marker that this client has seen there before.
     void inherit(marker const& former) { seen_ = former.seen_; }
     /// Its connection has ended.
     void forget();
@@ -73,7 +73,7 @@ private:
     std::string text_;   ///< on this connection
     redis::marker seen_; ///< here, on any connection
     std::optional<core::instant> certain_since_;
-    std::optional<node_report> refusal_; ///< what the server said instead of leaving it
+    std::optional<node_report> refusal_; ///< the server's answer if it left none
     bool excused_ = false;               ///< this client's user answers for the node's memory
     bool awaited_ = false;
     bool stale_ = false;

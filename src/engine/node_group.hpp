@@ -27,7 +27,7 @@
 
 namespace redlock::detail {
 
-/// Who is told of what happens to the nodes, and says which locks are wanted of them.
+/// Receives the events of the nodes, and lists the locks that are wanted of them.
 class group_listener {
 public:
     /// A node is connected again; nothing has been sent there yet.
@@ -45,7 +45,7 @@ protected:
     ~group_listener() = default;
 };
 
-/// Who is told of what is published to the channel that the nodes have subscribed to.
+/// Receives the messages of the channel that the nodes have subscribed to.
 class message_listener {
 public:
     /// The text is gone when the node is asked for anything.
@@ -72,12 +72,13 @@ public:
         return table_.rows(environment_.read_clocks());
     }
     [[nodiscard]] detail::warnings& warnings() { return warnings_; }
-    /// What a node answered to a script instead of doing it, for `statuses()`: no other table has a place for it.
+    /// Keeps a node's refusal of a script for `statuses()`: no other table has a place for it.
     void note(unsigned node, std::string_view script, redis::resp_node const& reply);
-    /// What it refused, and locks work without: shown while it is connected, and told to the observer, each text once.
+    /// Keeps a refusal that locks can do without: shown while the node is connected, and told to the observer, each text
+    /// once.
     void note_lack(unsigned node, std::string_view command, redis::resp_node const& reply);
 
-    /// What another client's nodes, or this one's former ones, are known for; before any is connected.
+    /// Takes over what is known of another client's nodes, or this one's former ones; before any is connected.
     void inherit(node_group const& former);
     /// Others tell the observer of these servers from now on.
     void retire() { retired_ = true; }

@@ -30,7 +30,7 @@ bool node_group::was_set_forward(unsigned node)
     if (!admissions_.was_set_forward(node, *nodes_[node], environment_.loop().now()))
         return false;
     certain_.erase(node);
-    quarantines_[node].reset(); // what was told was another one
+    quarantines_[node].reset(); // the reported one was another
     (void)tell_longest_quarantine(node);
     return true;
 }
@@ -45,7 +45,7 @@ void node_group::require_markers()
 void node_group::on_marker_settled(unsigned node)
 {
     --marking_;
-    certain_.erase(node);                   // what it found may have made it uncertain
+    certain_.erase(node);                   // the marker may have made it uncertain
     if (states_[node] != node_state::ready) // it has failed with its connection
         return;
     if (admissions_.has_unknown_past(node)) {
@@ -122,7 +122,7 @@ void node_group::explain(unsigned node, lock_state const& lock, node_report& row
         report_failure(nodes_[node]->last_failure(), row);
 }
 
-/// Where it was missed it is asked for again.
+/// A marker that was missed is asked for again.
 bool node_group::knows_marker(unsigned node, node_report& row)
 {
     markers_[node]->require();
@@ -148,7 +148,7 @@ bool node_group::has_waited(unsigned node, lock_state const& lock, node_report& 
     return false;
 }
 
-/// What is certain for the longest lock stays so for all, until something happens to the node.
+/// A node that is certain for the longest lock stays so for all, until something happens to the node.
 void node_group::note_certain(unsigned node)
 {
     if (certain_for_ != admissions_.longest_quarantine())
@@ -218,7 +218,7 @@ void node_group::tell_quarantine(unsigned node, lock_state const& lock, core::in
     }
 }
 
-/// Of those locks that are held or wanted now. False: they all may rely on the node.
+/// Reports the longest quarantine among locks that are held or wanted now. False: all of them may rely on the node.
 bool node_group::tell_longest_quarantine(unsigned node)
 {
     lock_state const* longest = nullptr;

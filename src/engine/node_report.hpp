@@ -22,10 +22,10 @@ struct node_report {
     server_error error = server_error::none;
     holder_kind holder = holder_kind::unknown;
     bool immortal : 1 = false;  ///< the other's key has no expiry
-    std::uint8_t which : 6 = 0; ///< of several names, the one that is the other's, counted from zero
+    std::uint8_t which : 6 = 0; ///< index of the other owner's name, counted from zero
     std::uint32_t round_trip_us = 0;
     std::uint64_t owner = 0; ///< the first bytes of the other owner's nonce; zero: not known
-    std::optional<std::chrono::milliseconds> remaining; ///< of the other owner's key, or of the quarantine
+    std::optional<std::chrono::milliseconds> remaining; ///< the other owner's key, or the quarantine
     std::unique_ptr<std::string const> detail;
 
     void clear()
@@ -40,7 +40,7 @@ struct node_report {
         remaining.reset();
         detail.reset();
     }
-    /// What never expires is nobody's lock, and above all not readers'.
+    /// A key that never expires is nobody's lock, and above all not readers'.
     [[nodiscard]] holder_kind known_holder() const { return immortal ? holder_kind::no_lock : holder; }
     [[nodiscard]] std::string_view words() const { return detail ? *detail : words_of_holder(); }
     [[nodiscard]] std::string_view words_of_holder() const
@@ -55,7 +55,7 @@ struct node_report {
         default: return {};
         }
     }
-    /// Of another's key. What was known of it before and is not told now stays.
+    /// Notes another owner's key. Earlier knowledge that is not told now stays.
     void note(holder_kind who, std::uint64_t whose, std::optional<std::chrono::milliseconds> left,
               bool for_ever)
     {

@@ -25,12 +25,12 @@ struct quarantine {
     [[nodiscard]] std::string notice(core::instant now) const;
 };
 
-/// What `client::nodes()` shows, for any thread.
+/// The table behind `client::node_table()`, for any thread.
 class node_table {
 public:
     explicit node_table(std::vector<std::string> const& names);
 
-    /// Where it is not ready any more, that ends what was said of quarantine.
+    /// A node that is not ready any more has no quarantine, either.
     /// \param why it is down, or what cannot be checked on a node that is ready; nothing: needs no memory
     void enter(unsigned node, node_state, net::failure const& why = {});
     /// Shown as long as the node is connected and it lasts.

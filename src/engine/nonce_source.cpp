@@ -15,7 +15,7 @@ constexpr char digit(unsigned value)
 
 } // namespace
 
-/// What the page holds.
+/// The content of the page.
 struct nonce_source::stock {
     std::size_t left; ///< nonces not yet handed out; a wiped page has none
     unsigned char bytes[255 * random_bytes];
@@ -32,7 +32,7 @@ void nonce_source::refill()
 {
     if (!machine_.draw(stock_->bytes))
         throw std::runtime_error("redlock: no randomness for nonces");
-    // Where a fork cannot be noticed nothing is kept.
+    // If a fork cannot be noticed, no nonces are kept.
     stock_->left = wiped_on_fork_ ? sizeof(stock_->bytes) / random_bytes : 1;
 }
 

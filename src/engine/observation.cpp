@@ -173,7 +173,7 @@ void observation::take(unsigned node, node_answer const& got)
     rows_[node] = std::move(row);
 }
 
-/// What was not sent waited for a connection, which now stands; that node may be old enough.
+/// An unsent question waited for a connection, which is ready now; that node may be old enough.
 void observation::on_silence(unsigned node, kind::request, bool, net::failure const& why)
 {
     finding& its = found_[node];
@@ -201,8 +201,8 @@ core::leader_version observation::proven() const
     return std::max(lock_->wanted->latest_leader(), known_.proven());
 }
 
-/// What was told on a connection that is gone may have changed since, and nobody would say so. An announcement behind what
-/// is proven says that its leader is gone only if the node was asked after that was proven.
+/// An answer on a closed connection may be outdated, and no push would say so. An announcement behind the proven version
+/// says that its leader is gone only if the node was asked after that was proven.
 // rule EL4
 bool observation::counts(unsigned node, core::leader_version proven)
 {
@@ -252,7 +252,7 @@ void observation::weigh_once(std::optional<core::leader_verdict> const& verdict)
     verdict ? report(*verdict) : finish(make_error_code(errc::no_quorum));
 }
 
-/// What is not confirmed may be in a moment, or be over.
+/// An unconfirmed announcement may be confirmed in a moment, or be over.
 // rule EL5
 void observation::weigh_news(std::optional<core::leader_verdict> const& verdict)
 {

@@ -47,7 +47,7 @@ public:
     void abort(boost::system::error_code) override;
     [[nodiscard]] lock_state const* wanted_lock() const override { return lasts_ ? lock_.get() : nullptr; }
     void on_usable(unsigned node) override;
-    /// What was told on a connection that has ended counts no more.
+    /// Answers on a connection that has ended do not count any more.
     void on_nodes_changed() override;
     void on_retired() override;
     void leader_changed(core::node_set where) override;
@@ -58,11 +58,11 @@ public:
 
 private:
     enum class phase : std::uint8_t { retired, asking, finished, draining };
-    /// Of one node.
+    /// One node's answer.
     struct finding {
         core::leader_sighting said{};
         std::string value{};
-        core::leader_version since{}; ///< what was proven when it was asked last
+        core::leader_version since{}; ///< proven when it was asked last
         std::uint32_t connection = 0; ///< on which it was asked last
         bool asked = false;
         bool asked_again = false; ///< while it was

@@ -7,7 +7,7 @@
 
 namespace redlock::detail {
 
-/// Who wants to know who leads, as the key's queue knows it.
+/// An observer of a leader, as the key's queue knows it.
 class onlooker {
 public:
     using hook =

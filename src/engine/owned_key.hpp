@@ -13,7 +13,7 @@
 
 namespace redlock::detail {
 
-/// What this client asked its nodes for: enough to give it back, however long after its lock is gone.
+/// A key that this client asked its nodes for: enough to release it, however long after its lock is gone.
 struct owned_key {
     boost::intrusive_ptr<key_state> key;
     kind::lock_kind const* type = nullptr;
@@ -23,7 +23,7 @@ struct owned_key {
     [[nodiscard]] kind::subject said() const { return {key->key(), owner.text(), number}; }
 };
 
-/// What a node may still hold.
+/// A key that a node may still hold.
 struct pending_release {
     owned_key what;
     core::instant expires; ///< the key cannot live longer

@@ -14,11 +14,11 @@
 
 namespace redlock::detail {
 
-/// What an acquirer asks for, and for which waiter.
+/// A lock that an acquirer asks for, and the waiter for which it does.
 struct acquisition {
     key_state* key = nullptr;
     candidate* waiter = nullptr;
-    std::uint8_t awaited = 0; ///< of several names, the one that is in the way
+    std::uint8_t awaited = 0; ///< among several names, the one that is in the way
 
     [[nodiscard]] lock_state const& lock() const { return *waiter->lock(); }
     /// Returns the name that is waited for.
@@ -44,7 +44,7 @@ struct pause_reason {
     core::node_set granted{};   ///< nodes that granted the last vote, which is taken back
 };
 
-/// What follows an event of a pause.
+/// The step that follows an event of a pause.
 enum class pause_step : std::uint8_t {
     wait,             ///< until `due()`
     vote,             ///< at all nodes at once

@@ -64,6 +64,6 @@ private:
     bool offers_ = false; ///< it leaves an open window, and nobody has come yet
 };
 
-extern template class round<poll_pause>; // where its answers are dealt with
+extern template class round<poll_pause>; // in poll_pause.cpp
 
 } // namespace redlock::detail

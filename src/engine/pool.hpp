@@ -27,7 +27,7 @@ public:
     }
     void recycle(T& one) noexcept { free_.push_back(&one); }
 
-    /// Of all, in use or not. There may be more of them afterwards.
+    /// Visits all objects, in use or not. There may be more of them afterwards.
     template <class Visitor>
     void for_each(Visitor const& visit)
     {

@@ -19,8 +19,8 @@ namespace {
 /// No key of ours lives for longer. Centuries in nanoseconds are too many.
 constexpr std::chrono::hours longest_time_left{48};
 
-/// A waiter that gives up a lock which it may have been handed, and was not told of, says so: a moment for others comes once
-/// too often rather than never (rule Q19).
+/// A waiter that leaves may have been handed the lock without hearing of it, and says so: the open window comes once too
+/// often rather than never (rule Q19).
 constexpr std::chrono::hours unknown_passage{24};
 constexpr std::chrono::hours as_long_as_it_stands{24};
 
@@ -286,7 +286,7 @@ void queue_pause::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {
         runtime_.lines.refused(got.node, *key_, got.reply);
-        pass_over(as_long_as_it_stands); // what is wrong there may stay so
+        pass_over(as_long_as_it_stands); // the problem there may last
         return move();
     }
     end();

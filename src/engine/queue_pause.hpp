@@ -102,7 +102,7 @@ private:
     pause_listener& listener_;
     std::shared_ptr<lock_state> lock_;      ///< the waiter's
     boost::intrusive_ptr<key_state> key_;   ///< the name whose queue it is
-    kind::lock_kind const* type_ = nullptr; ///< of what stands in the queue
+    kind::lock_kind const* type_ = nullptr; ///< the kind of the position
     undo* undo_ = nullptr;                  ///< for the position
     inheritance inherited_;
     std::string place_;                  ///< the position's text, without the nonce
@@ -124,6 +124,6 @@ private:
     bool polls_ = false; ///< nobody calls it (rule Q18)
 };
 
-extern template class round<queue_pause>; // where its answers are dealt with
+extern template class round<queue_pause>; // in queue_pause.cpp
 
 } // namespace redlock::detail

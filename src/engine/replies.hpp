@@ -10,7 +10,7 @@
 
 namespace redlock::detail {
 
-/// What a node answered to one command.
+/// A node's answer to one command.
 struct node_answer {
     unsigned node;
     kind::request what;
@@ -27,9 +27,9 @@ struct node_answer {
         return core::vote::granted;
     return said == meaning::denied ? core::vote::denied : core::vote::failed;
 }
-/// What it means for a row of the table, if it is no plain grant.
+/// Enters the answer into a row of the table, if it is no plain grant.
 void report_other(node_answer const&, kind::lock_kind const&, node_report& row);
-/// What it means for a row of the table.
+/// Enters the answer into a row of the table.
 inline void report(node_answer const& got, kind::lock_kind const& type, node_report& row)
 {
     if (got.said.what == kind::answer::meaning::granted)
@@ -37,7 +37,7 @@ inline void report(node_answer const& got, kind::lock_kind const& type, node_rep
     else
         report_other(got, type, row);
 }
-/// What it answered is none of the answers that there are.
+/// Enters an unknown answer.
 void report_refusal(redis::resp_node const&, node_report& row);
 /// The node refuses a leader's release as a whole: the lock can still be given back alone.
 // rule EL2
@@ -46,7 +46,7 @@ void report_refusal(redis::resp_node const&, node_report& row);
     return type.proclaims && got.what == kind::request::release &&
            got.said.what == kind::answer::meaning::error;
 }
-/// What a connection's failure means for a row.
+/// Enters a connection's failure.
 void report_failure(net::failure const& why, node_report& row);
 
 } // namespace redlock::detail

@@ -63,7 +63,7 @@ protected:
     struct draft {
         kind::request what;
         bool marked;
-        bool native;             ///< where the server compares by itself
+        bool native;             ///< if the server compares by itself
         redis::script_form form; ///< no text: that is long
         std::uint32_t tag;
         redis::script const* script; ///< null: a command

@@ -26,7 +26,7 @@
 
 namespace redlock::detail {
 
-/// What attempts and leases of one client work with.
+/// The services for attempts and leases of one client.
 class runtime {
 public:
     /// \param lease_size of the blocks for leases

@@ -24,7 +24,7 @@ public:
     succession(net::any_io_executor, config, std::shared_ptr<net::machine>);
 
     [[nodiscard]] net::any_io_executor const& executor() const { return executor_; }
-    /// What begins now begins there.
+    /// The engine for new operations.
     [[nodiscard]] std::shared_ptr<engine> current() const;
 
     /// An engine for other nodes. Unless it becomes the present one nothing has changed.
@@ -61,7 +61,7 @@ public:
         return make(*current_);
     }
 
-    /// What there is, and nothing follows any more.
+    /// The last engines: no other one follows.
     struct both {
         std::shared_ptr<engine> current;
         std::shared_ptr<engine> former; ///< null: nothing that began there is left

@@ -17,12 +17,12 @@
 
 namespace redlock::detail {
 
-/// What a client was told of elections that it has no object of at the moment (docs/protocol.md, rule EL4).
+/// The leaders that a client was told of, for elections without an object at the moment (docs/protocol.md, rule EL4).
 class told_leaders {
 public:
     using entries = std::list<std::pair<std::string, core::leader_version>>;
 
-    static constexpr std::size_t most = 1024; ///< of more elections the one that came first is forgotten
+    static constexpr std::size_t most = 1024; ///< with more elections, the one that came first is forgotten
 
     told_leaders() = default;
     told_leaders(told_leaders const&) = delete;

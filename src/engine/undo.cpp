@@ -51,7 +51,7 @@ void undo::on_answer(node_answer const& got)
         got.said.what == meaning::handed_on)
         return;
     if (got.what == kind::request::give_back && nodes().at(got.node).make_reachable())
-        return send(got.node, kind::request::release); // what the line refuses is only given back
+        return send(got.node, kind::request::release); // the queue refuses it: it is only released
     nodes().note(got.node, "release", got.reply);
     if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())
         return send(got.node, kind::request::lock_release);

@@ -26,7 +26,7 @@ public:
     wait_op(net::loop& loop, pool<wait_op>& home) : loop_(loop), home_(home) {}
 
     void start(handler_type&&) noexcept;
-    /// Of those who wait for a lease: not for the answer to what it asked last.
+    /// The operation waits for the lease's end, not for the answer to its last question.
     void wait_for_the_end() { for_the_end_ = true; }
     [[nodiscard]] bool waits_for_the_end() const { return for_the_end_; }
     /// Nor for the answer to what was asked before it came.

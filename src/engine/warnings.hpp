@@ -40,7 +40,7 @@ private:
     core::instant told_until_{}; ///< the end of the quarantine that was told last
 };
 
-/// What an even number of nodes means: "4 nodes survive the failure of 1 node, as 3 nodes do".
+/// Describes an even number of nodes: "4 nodes survive the failure of 1 node, as 3 nodes do".
 [[nodiscard]] std::string describe_even_nodes(unsigned nodes);
 
 } // namespace redlock::detail

@@ -41,7 +41,7 @@ void append_enter(std::string& out, redis::script_form form, subject const& whos
     redis::append_argument(out, std::string_view(whose.queue.at_front ? "front" : ""));
 }
 
-/// DELEX without IFEQ would delete whatever is there.
+/// DELEX without IFEQ would delete any key.
 // rule K8
 void append_release(std::string& out, redis::script_form form, subject const& whose)
 {
@@ -70,7 +70,7 @@ void append_whose(std::string& out, redis::script_form form, redis::lock_key con
     append_question(out, "$", key);
 }
 
-/// \param other what a key of another type says of its holder
+/// \param other the kind of holder of a key of another type
 sighting read_owner(redis::resp_node const& reply, holder_kind other)
 {
     if (reply.type == redis::resp_type::null)
@@ -94,7 +94,7 @@ sighting read_whose(redis::resp_node const& reply)
     return read_owner(reply, holder_kind::no_lock);
 }
 
-/// Bounded: clients could not reckon with a longer time.
+/// Bounded: clients could not compute with a longer time.
 std::chrono::milliseconds time_left(std::int64_t milliseconds)
 {
     return std::min<std::chrono::milliseconds>(std::chrono::milliseconds{milliseconds},

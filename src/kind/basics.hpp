@@ -15,20 +15,20 @@
 #include <string>
 #include <string_view>
 
-// What the kinds have in common.
+// The common parts of the kinds.
 namespace redlock::kind {
 
 constexpr std::string_view nonce_header = "$32\r\n";
 static_assert(redis::nonce_length == 32);
 
-/// Of that length in any case, which makes copying it cheap.
+/// The fixed length makes copying cheap.
 inline std::string_view checked(std::string_view nonce)
 {
     assert(nonce.size() == redis::nonce_length);
     return {nonce.data(), redis::nonce_length};
 }
 
-/// What stands before the key, the key, the nonce, and the rest.
+/// Appends the text before the key, the key, the nonce, and the rest.
 inline void append_keyed(std::string& out, std::string_view head, subject const& what, std::string_view rest)
 {
     auto const& [prefix, name, several] = what.key;
@@ -40,7 +40,7 @@ inline void append_keyed(std::string& out, std::string_view head, subject const&
 void append_keyed(std::string& out, redis::script_call const&, redis::script_form, subject const&,
                   std::string_view rest);
 
-/// The call, the lock's key, the key that stands beside it, and the rest.
+/// Appends the call, the lock's key, the second key with the suffix, and the rest.
 template <class... Rest>
 void append_with_key_beside(std::string& out, redis::script_call const& call, redis::script_form form,
                             redis::lock_key const& key, std::string_view suffix, Rest const&... rest)
@@ -56,39 +56,39 @@ void append_with_key_beside(std::string& out, redis::script_call const& call, re
                       rest...);
 }
 
-/// Any call of a script, up to its first key.
+/// Appends a call of any script, up to its first key.
 void append_call_head(std::string& out, redis::script const&, redis::script_form, std::size_t keys,
                       std::size_t arguments);
-/// A lock's key, or what stands beside it.
+/// Appends a lock's key with a suffix.
 void append_key(std::string& out, redis::lock_key const&, std::string_view suffix);
 
-/// As arguments.
+/// Appends an argument.
 inline void append_number(std::string& out, std::uint64_t number)
 {
     redis::append_argument(out, std::string_view(redis::digits(number)));
 }
 [[nodiscard]] std::string milliseconds(std::chrono::milliseconds);
 
-/// A release that compares the nonce, what is said to the line, GET and PTTL of the key. With client tracking, all that
-/// reads the key makes the server tell when it changes.
+/// Appends a release that compares the nonce, a request of the queue, or GET and PTTL of the key. With client tracking,
+/// every command that reads the key makes the server report its next change.
 void append_common(std::string& out, request, subject const&, redis::script_form);
 
-/// The script `give_back` in the words of this request: a release serves the queue, but names no previous owner.
+/// Appends the script `give_back` for this request: a release serves the queue, but names no previous owner.
 void append_give_back(std::string& out, redis::script_form, subject const&, request, waiter_kind);
-/// Its arguments.
+/// Appends its arguments.
 void append_release_words(std::string& out, subject const&, request, waiter_kind);
 
-/// Refused because the key holds another type: whatever that is, it is not ours.
+/// True if the key holds another type: then it is not ours.
 [[nodiscard]] bool is_of_other_type(redis::resp_node const&);
-/// The answer to a script that says 1, 2 or something else.
+/// Reads the answer of a script that returns 1, 2 or something else.
 [[nodiscard]] answer read_script(redis::resp_node const&);
-/// The answer to what all kinds have in common.
+/// Reads the answer to the common requests.
 [[nodiscard]] answer read_common(request, redis::resp_node const&);
 
-/// What a refusal of a script, the line and the two questions tell.
+/// Reads the key observation from a script's refusal, an entry in the queue, or one of the two questions.
 [[nodiscard]] sighting read_common_sighting(request, redis::resp_node const&);
 
-/// "<word> <milliseconds left> <number> <start of the owner's nonce>": somebody has it.
+/// "<word> <milliseconds left> <number> <start of the owner's nonce>": another client has the lock.
 struct refusal {
     std::uint64_t number = 0;
     sighting seen{};
@@ -97,7 +97,7 @@ struct refusal {
 /// "QUEUED": positions in the queue come first.
 [[nodiscard]] bool is_queued(redis::resp_node const&);
 
-/// Enough to tell owners apart, too little to act in their name.
+/// Returns enough of the nonce to tell owners apart, and too little to act in their name.
 [[nodiscard]] std::uint64_t owner_id(std::string_view nonce);
 
 } // namespace redlock::kind

@@ -31,7 +31,7 @@ void append_leader_key(std::string& out, redis::lock_key const& key)
                       name, leader_suffix, redis::crlf);
 }
 
-/// How every proclamation of this lease begins.
+/// Appends the beginning of every leader announcement of this lease.
 void append_term(std::string& out, core::fence number)
 {
     redis::digits const term(core::fencing_token(number));
@@ -39,7 +39,8 @@ void append_term(std::string& out, core::fence number)
                       redis::crlf, term, std::string_view(" \r\n"));
 }
 
-/// A fenced lock's, but for the extension, which proclaims, and the release, which takes that back.
+/// The commands of a fenced lock, except that an extension announces the leader, and a release deletes the
+/// announcement.
 class election_commands final : public commands {
 public:
     election_commands(std::string_view key_prefix, lifetimes const& times)
@@ -62,7 +63,7 @@ public:
         return std::make_unique<election_commands const>(key_prefix, times);
     }
 
-    /// What has no lifetimes in it.
+    /// Appends requests that do not depend on lifetimes.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
         switch (what) {
@@ -116,7 +117,7 @@ private:
     std::string times_;
 };
 
-/// It asks one thing, of one key.
+/// One question, about one key.
 class view_commands final : public commands {
 public:
     void append(std::string& out, request what, subject const& whose, redis::script_form form) const override

@@ -22,8 +22,8 @@ namespace redlock::kind {
 
 namespace {
 
-/// A script that takes and counts, and one each for the token to be set, renewed and adopted. Those three name the same
-/// keys, the lock, its fence and the node's marker, and take the same arguments.
+/// One script takes the lock and counts. Three more set, renew and adopt the token. These three name the same keys, the
+/// lock, its fence and the node's marker, and take the same arguments.
 class fenced_commands final : public commands {
 public:
     fenced_commands(std::string_view key_prefix, lifetimes const& times)
@@ -54,7 +54,7 @@ public:
         return std::make_unique<fenced_commands const>(key_prefix, times);
     }
 
-    /// What has no lifetimes in it.
+    /// Appends requests that do not depend on lifetimes.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
         if (what != request::number)
@@ -85,7 +85,7 @@ private:
     static constexpr redis::script_call extension{redis::scripts::fenced_extend, key_count, word_count};
     static constexpr redis::script_call adoption{redis::scripts::fenced_adopt, key_count, word_count};
 
-    /// In the place of the queue it names the lock again: a client may lack the right to the queue.
+    /// Instead of the queue it names the lock again: a client may lack the right to the queue.
     void append_vote(std::string& out, subject const& whose, redis::script_form form) const
     {
         if (form == redis::script_form::text)
@@ -111,7 +111,7 @@ private:
                                shown, redis::crlf);
     }
 
-    /// Below zero it is far beyond the end.
+    /// A negative number, converted, is far beyond the end.
     // rule F1
     static answer read_vote(redis::resp_node const& reply)
     {
@@ -159,7 +159,7 @@ constexpr lock_kind counted{
 } // namespace
 
 constinit lock_kind const fenced = counted;
-// Only the address of the reader is taken.
+// Only the reader's address is taken.
 // NOLINTNEXTLINE(cppcoreguidelines-interfaces-global-init)
 constinit lock_kind const fenced_writer = with_readers(counted, fenced_reader, make_fenced_writer_commands);
 

@@ -6,9 +6,9 @@
 
 namespace redlock::kind {
 
-/// Beside a fenced lock's key stands its fence.
+/// The suffix of a fenced lock's second key, its fence.
 inline constexpr std::string_view fence_suffix = ":redlock-fence";
-/// Beside a semaphore's key stands a hash of them, one for each permit.
+/// The suffix of a semaphore's second key, a hash of fences, one for each permit.
 inline constexpr std::string_view permit_fences_suffix = ":redlock-fences";
 /// Fences are below it, as the scripts see to it (docs/protocol.md, rule F1).
 inline constexpr std::uint64_t fence_end = std::uint64_t{1} << 43U;

@@ -19,98 +19,97 @@
 
 namespace redlock::kind {
 
-/// What a node is asked. Those that a node may refuse for its data come first.
+/// The requests to a node. Requests that a node may refuse for its data come first.
 enum class request : std::uint8_t {
     vote,       ///< take the lock
-    claim,      ///< take it from who has handed it over
-    write_back, ///< have the number that the others agree on
+    claim,      ///< take it from the client that has handed it over
+    write_back, ///< raise the number to the agreed one
     extend,
     downgrade, ///< renew what is ours as a reader, whether we have it as a writer or as a reader (rule S12)
     adopt,     ///< the first extension of a lease that another client was granted
     release,
-    give_back, ///< hand it to the first in the queue, and leave the queue
-    enter,     ///< take a position in the queue, or ask again
-    whose,     ///< of a key that is no string: do readers have it?
-    owner,     ///< whose key is there
-    time_left, ///< and for how long still
-    number,    ///< the highest so far
-    leader,    ///< who has proclaimed itself
-    lock_release, ///< of an election: the lock alone, because the node refuses to retract the proclamation with it
+    give_back,    ///< hand it to the first in the queue, and leave the queue
+    enter,        ///< take a position in the queue, or ask again
+    whose,        ///< of a key that is no string: do readers or permit holders have it?
+    owner,        ///< the owner of the key
+    time_left,    ///< time until the key expires
+    number,       ///< the highest so far
+    leader,       ///< the leader announcement
+    lock_release, ///< an election's lock alone, because the node refuses to delete the announcement with it
 };
 inline constexpr std::size_t request_count = 15;
 
-/// Words of a request that only the queue needs.
+/// The arguments of a request for the queue.
 struct queue_words {
     std::string_view position{}; ///< empty: it has none
     bool at_front = false;       ///< an entry after a claim that was refused
     bool leaves_free = false;    ///< a release that leaves the lock open to unqueued clients for a moment
-    /// A release says for how long that is, or has passed from one to the next.
+    /// For a release: how long that moment is, or how long the lock has passed from one owner to the next.
     std::chrono::microseconds time{};
 };
 
-/// How a waiter wants the lock.
+/// The kind of ownership that a waiter wants.
 enum class waiter_kind : char { exclusive = 'x', shared = 'r', permits = 'p' };
 
-/// How many permits of a semaphore are wanted, and how many there are (rule P3).
+/// The number of wanted permits of a semaphore, and the number that exists (rule P3).
 struct permits {
     std::uint16_t limit = 0;
     std::uint16_t count = 0;
     bool operator==(permits const&) const = default;
 };
 
-/// What a request is about: what a client asks the nodes to grant, what a lease extends and gives back, and what is owed
-/// to a node that was away.
+/// The arguments of a command: what a client asks the nodes to grant, what a lease extends and gives back, and a
+/// release that a node still has to be sent.
 struct subject {
     redis::lock_key key;
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
-    /// For a claim: the nonce that was given up for it, or its own. Of several names, such nonces one behind the other.
+    /// For a claim: the nonce that was given up for it, or its own. For several names, their nonces joined.
     std::string_view giver{};
     queue_words queue{};
-    std::string_view
-        proclaimed{}; ///< with an extension, of an election: who leads; empty: nobody says so yet
+    std::string_view proclaimed{}; ///< an election's extension: the announcement; empty: there is none yet
     permits wanted{};
-    std::string_view numbers{}; ///< of permits; empty: of a vote any, of a release all that are ours
+    std::string_view numbers{}; ///< permits; empty: a vote takes any, a release gives all of ours back
     std::string_view
-        given{};             ///< those that the node has given to this attempt, which wants others (rule Q14)
-    std::uint16_t start = 0; ///< of a vote for any: where to look first
+        given{}; ///< the permits that the node gave to this attempt, which now wants others (rule Q14)
+    std::uint16_t start = 0; ///< the first permit that a vote for any looks at
 };
 
-/// What a node told of another's key.
+/// A node's answer about another owner's key.
 struct sighting {
     bool gone = false;
     bool immortal = false; ///< it has no expiry
     holder_kind who = holder_kind::unknown;
     std::uint64_t owner = 0;
-    std::optional<std::string_view> nonce{}; ///< the owner's, if it was told whole; part of the reply
+    std::optional<std::string_view> nonce{}; ///< the owner's, if it was told completely; part of the reply
     std::optional<std::chrono::milliseconds> left{};
-    std::uint8_t which = 0; ///< of several names, counted from zero
+    std::uint8_t which = 0; ///< the index of the name, from zero
 };
 
-/// What a node answered.
+/// A node's answer.
 struct answer {
     enum class meaning : std::uint8_t {
         granted,   ///< or done
         repaired,  ///< the key was gone, and is set again
-        handed_on, ///< to the first in line
+        handed_on, ///< to the first in the queue
         denied,    ///< the key is another's, or is gone
-        // These say more than what the lock asked.
+        // The following answers are about more than the lock.
         unknown_script, ///< nothing was executed
-        other_data,     ///< than the connection began with
-        error,          ///< or none of the answers that there are
+        other_data,     ///< not the data that the connection began with
+        error,          ///< or an unknown answer
     };
     meaning what = meaning::error;
-    /// Was the key changed and not read? Then the node tells of its next change only after another look at it.
+    /// Was the key changed and not read? Then the node reports its next change only after another read.
     bool unread = false;
-    /// The node's own, with a vote's answer; how many stand before us, with a line's.
+    /// For a vote, the node's own number; for an entry in the queue, the number of positions before ours.
     std::uint64_t number = 0;
 };
 
-/// Of the keys of a lock.
+/// The lifetimes of a lock's keys.
 struct lifetimes {
     std::chrono::milliseconds key;
-    std::chrono::milliseconds number;       ///< of the highest number, while nobody takes the lock
-    std::chrono::milliseconds quarantine{}; ///< of nodes that have forgotten
+    std::chrono::milliseconds number;       ///< life of the highest number, while no client takes the lock
+    std::chrono::milliseconds quarantine{}; ///< quarantine of nodes that have lost data
 };
 
 /// The commands of all locks of one kind with the same lifetimes, preformatted.
@@ -121,56 +120,56 @@ public:
     commands& operator=(commands const&) = delete;
     virtual ~commands() = default;
 
-    /// \param form of what is a script; none that is native, unless the kind says so of the request
+    /// \param form of a script; never a native one, unless the kind has a native command for the request
     virtual void append(std::string& out, request, subject const&, redis::script_form) const = 0;
 };
 
-/// What a kind of lock supplies: how it is written, how answers read, and what must agree. Constant.
+/// The properties of a kind of lock: how commands are written, how answers are read, and what must agree. Constant.
 // rule K1
 struct lock_kind {
     core::agreement agreement;
-    /// Do nodes vote only while they have the data that the connection began with (rule F6)? Then the end of a vote, a
-    /// write-back, an extension or an adoption is left to the node: its marker.
+    /// Do nodes vote only while they have the data that the connection began with (rule F6)? Then a vote, a write-back,
+    /// an extension and an adoption end with the node's marker, which the caller appends.
     bool marked;
-    /// May many have it at once, each as a member of its own?
+    /// May many owners have it at once, each as its own member?
     bool shared = false;
-    /// That of a reader of the same lock; null: it has no readers.
+    /// The kind for a reader of the same lock; null: it has no readers.
     lock_kind const* as_reader = nullptr;
-    /// Are an extension and a release, but for the line, commands where the server compares by itself (rule K8)?
+    /// Are an extension and a release, except for the queue, commands if the server compares by itself (rule K8)?
     bool compares = false;
     /// Is it held under several names at once (rules M1 to M9)?
     bool several = false;
-    /// Is its holder a leader, who tells others who it is (rules EL1 to EL7)? Such a lease is not handed to another holder of
-    /// its client.
+    /// Is its holder a leader, which announces itself to other clients (rules EL1 to EL7)? Such a lease is not handed
+    /// to another holder of its client.
     bool proclaims = false;
-    /// Is it a semaphore, each of whose permits is held by one lease (rules P1 to P9)? Such a lease, too, goes to another
-    /// operation of its client only by the queue.
+    /// Is it a semaphore, each of whose permits is held by one lease (rules P1 to P9)? Such a lease, too, goes to
+    /// another operation of its client only through the queue.
     bool slotted = false;
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
-    /// What is asked of a key that somebody else may have.
+    /// The questions about a key that another owner may have.
     std::span<request const> inspection;
 
     /// \param key_prefix of all keys of the client
     std::unique_ptr<commands const> (*make_commands)(std::string_view key_prefix, lifetimes const&);
-    /// A release, a question or a word to the line: what does not depend on lifetimes.
+    /// Appends a release, a question or a request for the queue: they do not depend on lifetimes.
     void (*append)(std::string& out, request, subject const&, redis::script_form);
     answer (*read)(request, redis::resp_node const&);
-    /// What a vote that was denied, a line that was entered, or a question, tells of the key.
+    /// Reads the key observation from a denied vote, an entry in the queue, or a question.
     sighting (*read_sighting)(request, redis::resp_node const&);
 
     [[nodiscard]] constexpr redis::script const* script(request what) const
     {
         return scripts[static_cast<std::size_t>(what)];
     }
-    /// Is it a command where the server compares by itself?
+    /// Is it a command if the server compares by itself?
     [[nodiscard]] constexpr bool native(request what) const
     {
         return compares && (what == request::extend || what == request::adopt || what == request::release);
     }
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
-    /// What stands in the queue for it.
+    /// The kind of its positions in the queue.
     [[nodiscard]] constexpr waiter_kind waiter() const
     {
         return slotted ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
@@ -179,7 +178,7 @@ struct lock_kind {
     [[nodiscard]] constexpr lock_kind const& in_queue() const;
     /// Do votes heed the queue node (rule Q10)? Those for exclusive locks do not.
     [[nodiscard]] constexpr bool heeds() const { return waiter() != waiter_kind::exclusive; }
-    /// How each node is told first that it is given back: of several names each may have a queue there (rule M3).
+    /// The first release request to each node: with several names each may have a queue there (rule M3).
     [[nodiscard]] constexpr request release_word() const
     {
         return several ? request::give_back : request::release;
@@ -198,24 +197,24 @@ extern lock_kind const fenced_multi;
 extern lock_kind const semaphore;
 extern lock_kind const fenced_semaphore;
 extern lock_kind const election;
-extern lock_kind const election_view; ///< of who only wants to know who leads: it is no lock
+extern lock_kind const election_view; ///< for clients that only observe a leader: it is no lock
 
 constexpr lock_kind const& lock_kind::in_queue() const
 {
     return several ? plain : *this;
 }
 
-/// In which other form a node must be told what it has not executed for the form that it was told in (rule A7).
-/// \param native how this connection compares by itself, if the request can be said so
+/// Returns the form in which a node must be sent a request that it has not executed because of its form (rule A7).
+/// \param native how this connection compares by itself, if the request has that form
 [[nodiscard]] std::optional<redis::script_form> other_form(redis::script_form, redis::resp_node const& reply,
                                                            std::optional<redis::script_form> native);
-/// Does that answer say that a request cannot be told in this form, of whatever lock?
+/// Does that answer mean that no request of any lock can be sent in this form?
 [[nodiscard]] bool refuses_form(redis::resp_node const& reply);
 
-/// The end of a command. \param marker as it must stand on the node; empty: whatever it is
+/// Appends the end of a command. \param marker that the node must have; empty: any
 void append_marker(std::string& out, std::string_view marker);
 
-/// What the names of locks must not end with: what stands beside locks does.
+/// Endings that the names of locks must not have: they are those of the other keys.
 [[nodiscard]] std::span<std::string_view const> kept_names();
 
 } // namespace redlock::kind

@@ -28,8 +28,8 @@ namespace redlock::kind {
 
 namespace {
 
-/// All that takes, renews or raises says the same: the locks and, with a fence, that of each, and the node's marker; then how many
-/// locks there are, the nonce, the times, and the number.
+/// All commands that take, renew or raise have the same arguments: the locks and, with a fence, that of each, and the
+/// node's marker; then the number of locks, the nonce, the times, and the number.
 class multi_commands final : public commands {
 public:
     explicit multi_commands(std::chrono::milliseconds key) : time_(milliseconds(key)) {}
@@ -60,7 +60,7 @@ public:
         return std::make_unique<multi_commands const>(key_prefix, times);
     }
 
-    /// What has no lifetimes in it. A question is about one of the names.
+    /// Appends requests that do not depend on lifetimes. A question is about one of the names.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
         if (what != request::release && what != request::give_back)
@@ -139,7 +139,7 @@ private:
 
     [[nodiscard]] bool counts() const { return !marker_key_.empty(); }
 
-    /// \param more what is for one of the scripts alone
+    /// \param more arguments of one of the scripts alone
     void append_call(std::string& out, redis::script const& which, subject const& whose,
                      std::string_view more, redis::script_form form) const
     {
@@ -159,7 +159,7 @@ private:
     }
 
     std::string time_;
-    std::string fence_time_{}; ///< no text, and neither the marker: there are no fences
+    std::string fence_time_{}; ///< empty without fences, as the marker is
     std::string marker_key_{};
 };
 

@@ -20,7 +20,7 @@ void append_digits(std::string& text, std::chrono::milliseconds::rep number, std
     text.append(count - digits.size(), '0').append(digits);
 }
 
-/// Two days: whoever says more is not believed.
+/// A longer time is not believed.
 constexpr std::chrono::hours longest_time{48};
 
 template <class Unit>

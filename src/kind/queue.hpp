@@ -13,17 +13,17 @@
 // The queue of the clients that wait for a lock (docs/protocol.md, "The queue").
 namespace redlock::kind {
 
-/// The key of a lock's queue is the lock's own with this behind it.
+/// The suffix of the key of a lock's queue.
 inline constexpr std::string_view queue_suffix = ":redlock-queue";
-/// With a client's prefix before it and random text behind, the channel on which a connection is called.
+/// Between a client's prefix and random text, the name of the channel on which a connection is called.
 inline constexpr std::string_view channel_name = "redlock-to:";
-/// A queue that nobody enters expires. A waiter asks again after a third of that time.
+/// A queue that no waiter enters expires. A waiter asks again after a third of that time.
 inline constexpr std::chrono::milliseconds queue_life{60'000};
 inline constexpr unsigned longest_queue = 4096;
 
 /// Returns the text of a position in the queue.
 /// \param window how long the lock is kept for the waiter when it is called: 1 ms to `longest_window`
-/// \param wanted of other kinds than permits: nothing
+/// \param wanted empty for other kinds than permits
 /// \param channel on which the waiter is called; empty: it polls
 [[nodiscard]] std::string position(std::string_view nonce, waiter_kind, std::chrono::milliseconds window,
                                    permits wanted, std::string_view channel);
@@ -32,28 +32,29 @@ inline constexpr std::chrono::milliseconds longest_window{9'999'999};
 /// A waiter, as its position describes it.
 struct waiter {
     waiter_kind kind;
-    permits wanted; ///< of other kinds than permits: nothing
+    permits wanted; ///< empty for other kinds than permits
 };
-/// Reads a position. Returns nothing if this version cannot read it.
+/// Reads a position. Empty if this version cannot read it.
 [[nodiscard]] std::optional<waiter> read_position(std::string_view position);
 
 /// A message on a channel.
 struct call {
     enum class word : std::uint8_t {
-        take,  ///< the lock is handed to him
-        first, ///< he is the first in line now
-        free,  ///< he is the first in line, and lets those have the lock who do not stand there
+        take,  ///< the lock is handed to the waiter
+        first, ///< the waiter is the first in the queue now
+        free,  ///< the waiter is the first in the queue, and lets unqueued clients have the lock
     };
     word what{};
-    std::string_view nonce{};   ///< whom it is for
+    std::string_view nonce{};   ///< the waiter's
     std::string_view giver{};   ///< the nonce that was given up; empty: the lock was free
-    std::string_view permits{}; ///< of a semaphore, those that he has
-    /// take: for so long the lock has passed from one to the next; first: the key lives on; free: the lock is left free
+    std::string_view permits{}; ///< the waiter's permits of a semaphore
+    /// take: how long the lock has passed from one owner to the next; first: the time until the key expires; free: how
+    /// long the lock is left free
     std::chrono::microseconds time{};
 };
 
-/// "take <nonce> <microseconds> <giver> <permits>", "first <nonce> <milliseconds>", "free <nonce> <microseconds> <giver>". Nothing:
-/// something else.
+/// "take <nonce> <microseconds> <giver> <permits>", "first <nonce> <milliseconds>", "free <nonce> <microseconds>
+/// <giver>". Empty: another message.
 [[nodiscard]] std::optional<call> read_call(std::string_view text);
 
 } // namespace redlock::kind

@@ -50,7 +50,7 @@ public:
         return std::make_unique<permit_commands const>(key_prefix, times);
     }
 
-    /// What has no lifetimes in it.
+    /// Appends requests that do not depend on lifetimes.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
         bool const releases = what == request::release || what == request::give_back;
@@ -113,7 +113,7 @@ private:
     }
 
     std::string time_;
-    std::string fence_time_{}; ///< no text, nor the marker's key: there are no fences
+    std::string fence_time_{}; ///< empty without fences, as the marker's key is
     std::string marker_key_{};
 };
 
@@ -150,7 +150,7 @@ std::optional<grant> read_grant(request what, redis::resp_node const& reply)
     return given;
 }
 
-/// They ascend, so that two nodes write the same ones alike.
+/// Permits must ascend, so that two nodes write the same set alike.
 bool are_permits(permits wanted, std::string_view written) noexcept
 {
     unsigned next = 0;

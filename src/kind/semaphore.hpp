@@ -17,13 +17,13 @@ namespace redlock::kind {
 // rule P10
 inline constexpr unsigned most_permits = 1024;
 
-/// Their numbers are below 1024, with a space between two of them.
+/// Each number is below 1024, and a space separates two of them.
 constexpr std::size_t longest_list(permits wanted)
 {
     return std::size_t{5} * wanted.count;
 }
 
-/// What a node has given.
+/// A node's grant of permits.
 struct grant {
     std::uint64_t number = 0;   ///< the fence that it counted, for a vote
     std::string_view permits{}; ///< as they are written; part of the reply
@@ -41,7 +41,7 @@ public:
     /// \throws std::bad_alloc
     explicit permit_list(permits);
 
-    /// \param written permits as `are_permits` wants them
+    /// \param written permits for which `are_permits` is true
     void assign(std::string_view written) noexcept;
     [[nodiscard]] std::string const& text() const { return text_; }
     [[nodiscard]] std::vector<std::uint16_t> const& numbers() const { return numbers_; }

@@ -55,7 +55,7 @@ public:
         return std::make_unique<reader_commands const>(key_prefix, times);
     }
 
-    /// What has no lifetimes in it.
+    /// Appends requests that do not depend on lifetimes.
     static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
     {
         switch (what) {
@@ -66,7 +66,7 @@ public:
         }
     }
 
-    /// Of a reader, or of a writer that stays one.
+    /// Appends the renewal of a reader, or of a writer that stays one.
     void append_renewal(std::string& out, subject const& whose, redis::script_form form, waiter_kind as) const
     {
         constexpr std::string_view no_permits, renews;
@@ -120,7 +120,7 @@ private:
     }
 
     std::string time_;
-    std::string fence_time_{}; ///< no text, and no fenced commands: there is no fence
+    std::string fence_time_{}; ///< empty without a fence, as `fenced_` is
     std::chrono::milliseconds quarantine_{};
     std::string marker_key_{};
     std::unique_ptr<commands const> fenced_{};

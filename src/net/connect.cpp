@@ -30,7 +30,8 @@ connector::connector(any_io_executor const& executor, machine& m, std::shared_pt
 void connector::start()
 {
     limit(1);
-    // Never from here: where no socket can be opened it fails at once, and whoever started it is not ready for that.
+    // The listener is not called from here: if no socket can be opened, connecting fails at once, and the caller of
+    // `start` is not ready for that.
     asio::post(executor_, [self = shared_from_this()] {
         if (!self->listener_)
             return;
@@ -50,7 +51,7 @@ void connector::cancel()
     alarm_->cancel();
     try {
         resolver_->cancel();
-    } catch (std::bad_alloc const&) { // what it finds, nobody waits for
+    } catch (std::bad_alloc const&) { // nobody waits for the result
     }
     if (stream_) // maybe in a forked child
         stream_->drop();
@@ -158,8 +159,8 @@ failure no_master(redis::server_facts const& told)
 
 } // namespace
 
-/// One Sentinel may be cut off from the others. If the server that it names is no master that takes writes, the next one is
-/// asked. The failure is that of a master, if any was named.
+/// One Sentinel may be cut off from the other ones. If the server that it names is no master that takes writes, the
+/// next Sentinel is asked. The failure is that of a master, if any was named.
 // rule N8
 coroutine<bool> connector::meet_master()
 {
@@ -194,12 +195,12 @@ coroutine<bool> connector::meet_master()
 coroutine<bool> connector::meet(redis::address const& server, std::size_t shares)
 {
     bool const reached = co_await reach(server, shares);
-    if (reached) // no "&&": what g++ 12 makes of it runs both
+    if (reached) // no "&&": g++ 12 runs both
         co_return co_await introduce();
     co_return false;
 }
 
-/// Connected, and secured where that is wanted.
+/// Connects, and secures the connection if that is wanted.
 coroutine<bool> connector::reach(redis::address const& server, std::size_t shares)
 {
     error_code ec;

@@ -26,7 +26,7 @@
 
 namespace redlock::net {
 
-/// Everything that making a connection to one node needs.
+/// The settings for a connection to one node.
 struct peer {
     redis::endpoint where;
     std::string name; ///< URL without secrets
@@ -39,7 +39,7 @@ struct peer {
     std::chrono::milliseconds connect_timeout{1000};
 };
 
-/// Why a node cannot be asked.
+/// The reason why a node cannot be asked.
 struct failure {
     /// unreachable, timed_out or refused; quarantined: it is connected, but what this was meant for may not vote there
     node_result result = node_result::unreachable;
@@ -48,17 +48,17 @@ struct failure {
     bool unsent = false; ///< it has never left this process
 };
 
-/// A server has read its wall clock between two of our own moments.
+/// A reading of a server's wall clock between two moments of our own.
 struct clock_reading {
     core::duration theirs; ///< since 1970
     core::instant sent;
     core::instant received;
 };
 
-/// What a new connection has told of its server.
+/// The information about a server that a new connection gathers.
 struct introduction {
     redis::server_facts facts;
-    std::optional<clock_reading> clock{}; ///< nothing where it may not be asked
+    std::optional<clock_reading> clock{}; ///< empty if TIME is not permitted
 };
 
 class connect_listener {
@@ -70,17 +70,17 @@ protected:
     ~connect_listener() = default;
 };
 
-/// Said of a failure that looks like TLS on one side only.
+/// The suffix of a failure that looks like TLS on one side only.
 inline constexpr std::string_view tls_port_question = " (is this a TLS port?)";
-/// Said of a server that hangs up without a byte when it is greeted without TLS.
+/// The suffix of a failure when a server hangs up without a byte after a greeting without TLS.
 inline constexpr std::string_view hung_up_question =
     " (a TLS port, or a proxy that knows neither HELLO nor AUTH?)";
-/// Begins what is said where something answers that speaks another protocol.
+/// The prefix of a failure when the peer speaks another protocol.
 inline constexpr std::string_view no_redis_server = "not a Redis server: ";
 
 /// Makes one connection: resolve, connect to one address after the other, TLS, handshake; all within the connect
-/// timeout. Of a group its Sentinels are asked, one after the other, who is the master. Tells its listener once, unless
-/// cancelled before.
+/// timeout. For a group it asks the Sentinels, one after the other, for the master. Calls its listener once, unless it
+/// is cancelled before.
 class connector final : public std::enable_shared_from_this<connector>, private alarm_listener {
 public:
     /// \param limit for everything, if it is shorter than the connect timeout
@@ -127,8 +127,8 @@ private:
     core::instant deadline_;
     std::shared_ptr<stream> stream_;
     introduction told_;
-    core::instant sent_;                         ///< what was said last
-    core::instant received_;                     ///< the last words that were heard
+    core::instant sent_;                         ///< when the last bytes were sent
+    core::instant received_;                     ///< when the last bytes were received
     std::string wanted_;                         ///< name in the certificate
     std::string_view missing_ = "no connection"; ///< if time runs out now
     unsigned phase_ = 0;
@@ -136,7 +136,7 @@ private:
     bool late_ = false;    ///< the phase's share is over
     bool hurried_ = false; ///< its limit is shorter than the connect timeout
     bool heard_ = false;   ///< a byte from the server
-    failure problem_;      ///< with what was tried last
+    failure problem_;      ///< why the last attempt failed
     coroutine<void> work_; // last: its frames refer to the rest
 };
 

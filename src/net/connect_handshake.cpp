@@ -14,12 +14,12 @@
 #include <string_view>
 #include <utility>
 
-// What is said on a connection before it is used: TLS and HELLO.
+// TLS and HELLO, before a connection is used.
 namespace redlock::net {
 
 namespace asio = boost::asio;
 
-/// The system's words and, where a certificate may be the cause, what is wrong with it.
+/// Blames the system's error and, if a certificate may be the cause, names the problem with it.
 bool connector::blame_security(error_code ec, std::string const& doing)
 {
     std::string const trouble = stream_ ? stream_->certificate_trouble() : std::string();
@@ -53,7 +53,8 @@ coroutine<bool> connector::secure(std::string const& host)
     co_return !ec || blame_security(ec, "TLS: ");
 }
 
-/// Blames it if so: what is left of a flight's answers would be taken for those of the next flight, or of a vote.
+/// True, with blame, if there is too much: a surplus answer would be taken for an answer to the next flight, or for a
+/// vote.
 bool connector::answers_too_much(std::string_view left)
 {
     if (!left.empty())
@@ -61,7 +62,7 @@ bool connector::answers_too_much(std::string_view left)
     return !left.empty();
 }
 
-/// Blames it if so. A TLS server answers what is not TLS with an alert, or hangs up before it has said anything.
+/// True, with blame, if it is. A TLS server answers plain bytes with an alert, or hangs up without an answer.
 bool connector::unreadable(error_code ec, redis::parse_status status, std::string_view what,
                            std::string_view input)
 {
@@ -82,7 +83,7 @@ bool connector::unreadable(error_code ec, redis::parse_status status, std::strin
     return true;
 }
 
-/// Says what the talk wants to say, and gives it the replies, until it is ready.
+/// Sends the talk's output, and passes the replies to it, until it is ready.
 template <class Talk>
 coroutine<bool> connector::converse(Talk& talk)
 {
@@ -125,7 +126,7 @@ coroutine<bool> connector::converse(Talk& talk)
     co_return !answers_too_much(input);
 }
 
-/// As the program says now. What it throws is no reason to end.
+/// Asks the program for credentials. An exception from it must not end the client.
 bool connector::ask_who(redis::handshake_settings& settings)
 {
     std::string why = "a user name without a password";

@@ -12,17 +12,17 @@
 
 namespace redlock::net {
 
-/// What is rare and sequential, on handlers of Asio. Asio's own coroutines are not for this: an operation that cannot be
-/// started for lack of memory throws out of `run()` there, and the coroutine never hears of it. Here it throws where it
-/// is started.
+/// A coroutine for rare, sequential work on handlers of Asio. Asio's own coroutines do not serve: an operation that
+/// cannot be started for lack of memory throws out of `run()` there, and the coroutine does not hear of it. Here the
+/// exception is thrown where the operation is started.
 ///
-/// It runs when it is awaited, or started, and ends with the object at the latest.
+/// The coroutine runs when it is awaited, or started, and ends with the object at the latest.
 template <class T>
 class coroutine;
 
 namespace coroutines {
 
-/// Gives the control back to whoever awaits.
+/// Returns control to the awaiting coroutine.
 struct hand_back {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
@@ -110,7 +110,7 @@ inline coroutine<void> coroutines::promise<void>::get_return_object()
     return coroutine<void>(std::coroutine_handle<promise>::from_promise(*this));
 }
 
-/// What an operation of Asio has come to.
+/// The result of an operation of Asio.
 struct completion {
     boost::system::error_code ec;
     std::size_t bytes = 0;
@@ -118,7 +118,7 @@ struct completion {
     std::coroutine_handle<> awaiting;
 };
 
-/// The handler of an awaited operation. Keeps alive what owns the coroutine.
+/// The handler of an awaited operation. Keeps the owner of the coroutine alive.
 class resumption {
 public:
     resumption(completion& into, std::shared_ptr<void> owner) : into_(&into), owner_(std::move(owner)) {}

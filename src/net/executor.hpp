@@ -15,8 +15,8 @@ using on_executor = bool (*)(any_io_executor const&);
 /// It is an `io_context`'s, and that is stopped: what is posted to it may never run.
 [[nodiscard]] bool stopped(any_io_executor const&);
 
-/// Two threads at once, on an executor that was taken for one that serialises. What they have touched can be trusted no
-/// more: says so, and ends the program.
+/// Two threads are in an executor that was taken for one that serialises. The data that they have touched cannot be
+/// trusted any more: reports that, and ends the program.
 [[noreturn]] void not_serialising() noexcept;
 
 } // namespace redlock::net

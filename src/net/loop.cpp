@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr core::duration tick_length = std::chrono::nanoseconds{62'500};
-/// Clocks that are read one after the other are always a little apart.
+/// Clocks that are read one after the other always differ a little.
 constexpr core::duration unheeded = std::chrono::milliseconds{1};
 /// More than time synchronisation slews the machine's timers by (chrony: a twelfth at most).
 constexpr int slewed_by = 10;
@@ -46,8 +46,8 @@ void loop::schedule(core::timer& t, core::instant at)
     schedule_after(t, core::remaining(at, now()));
 }
 
-/// Rounded to the next whole millisecond, so that many expire together: a timeout is never early. Who must not be late asks
-/// for an earlier time.
+/// Rounded up to a whole millisecond, so that many timers expire together: a timeout is never early. A caller that must
+/// not be late asks for an earlier time.
 void loop::schedule_after(core::timer& t, core::duration delay)
 {
     schedule_in_steps<ticks_in_ms>(t, delay);
@@ -133,7 +133,7 @@ void loop::request_turn()
     turn_requested_ = true;
 }
 
-/// Without memory for a new handler that of the timer has to do, which has a room of its own.
+/// If there is no memory for a new handler, the timer's handler is used: it has memory of its own.
 void loop::bring_turn() noexcept
 {
     try {
@@ -143,11 +143,11 @@ void loop::bring_turn() noexcept
         if (std::exchange(armed_, false))
             alarm_->cancel();
         else
-            (void)wait(core::duration::zero()); // where that fails, too, the next event brings a turn
+            (void)wait(core::duration::zero()); // if this fails, too, the next event brings a turn
     }
 }
 
-/// Instead of whatever is waited for. False: there is no memory.
+/// Replaces the present wait. False: there is no memory.
 bool loop::wait(core::duration delay) noexcept
 {
     try {
@@ -165,8 +165,8 @@ void loop::expire_timers()
         due->expire();
 }
 
-/// Only what is queued now: a task whose completion starts an operation that fails at once would otherwise keep the
-/// executor for itself.
+/// Runs only the tasks that are queued now. Otherwise a task whose completion starts an operation that fails at once
+/// would keep the executor busy.
 void loop::run_tasks()
 {
     task* const last = last_task_;
@@ -191,7 +191,7 @@ void loop::flush_all() noexcept
     flushing_.clear();
 }
 
-/// The machine's timers do not run by the clock that counts: what is far off is approached in steps.
+/// The machine's timers do not run by the clock that counts: a distant moment is approached in steps.
 // rule H2
 void loop::arm() noexcept
 {
@@ -209,7 +209,7 @@ void loop::arm() noexcept
     if (wait(std::max(left > soon ? left - left / slewed_by : left, core::duration::zero())))
         return;
     armed_ = false;           // tried again in another turn
-    woken_ = woken_ || moves; // for which the wait that has just been cancelled stands
+    woken_ = woken_ || moves; // the wait that has just been cancelled stands for a turn
     if (!moves)
         ensure_turn();
 }

@@ -17,7 +17,7 @@
 
 namespace redlock::net {
 
-/// Something to do at the end of the turn, when no other work is half done: user code runs only there.
+/// Work for the end of the turn, when no other work is half done: user code runs only there.
 class task {
 public:
     task() = default;
@@ -35,7 +35,7 @@ private:
     bool queued_ = false;
 };
 
-/// Something with bytes to send at the end of the turn.
+/// A writer with bytes to send at the end of the turn.
 class flushable {
 public:
     virtual void flush() noexcept = 0;
@@ -44,7 +44,7 @@ protected:
     ~flushable() = default;
 };
 
-/// Told, in a forked child, that what it has was its parent's. May be told more than once.
+/// Called in a forked child, where its resources are the parent's. May be called more than once.
 class fork_listener {
 public:
     virtual void on_fork() noexcept = 0;
@@ -53,18 +53,18 @@ protected:
     ~fork_listener() = default;
 };
 
-/// One client's work on its executor, in turns: whatever the sockets and timers bring is worked off first, then the
-/// tasks (which complete operations, and so run the user's code), then every node with something to say writes once.
-/// Commands that belong to many operations thus share a write (docs/architecture.md, "A turn"). Its members are the clock,
-/// the queues and the alarm that every step of a turn looks at.
+/// One client's work on its executor, in turns. A turn first handles everything that the sockets and timers bring. Then
+/// it runs the tasks, which complete operations, and so run the user's code. Then every node with bytes to send writes
+/// once. Thus commands of many operations share a write (docs/architecture.md, "A turn"). The loop's members are the
+/// clock, the queues and the alarm, which every step of a turn uses.
 class loop final : private alarm_listener {
 public:
     loop(any_io_executor executor, std::shared_ptr<net::machine>);
 
-    /// Handlers hold what owns this loop while they run.
+    /// Handlers keep this loop's owner alive while they run.
     void owned_by(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
-    /// Before anything of a turn is done in a copy of this process, and after each task, the listener is told.
+    /// The listener is told of a fork before any work of a turn in a copy of this process, and after each task.
     void made_in(process_page const& process, fork_listener& told)
     {
         process_ = &process;
@@ -73,7 +73,7 @@ public:
 
     [[nodiscard]] any_io_executor const& executor() const { return executor_; }
     [[nodiscard]] net::machine& machine() const { return *machine_; }
-    /// In the middle of a turn that is known without a question to the executor.
+    /// True in the middle of a turn, without a question to the executor.
     [[nodiscard]] bool running_here() const
     {
         return inside_.load(std::memory_order_relaxed) == std::this_thread::get_id() ||
@@ -88,10 +88,10 @@ public:
 
     void schedule(core::timer&, core::instant at);
     void schedule_after(core::timer&, core::duration);
-    /// To a sixteenth of a millisecond: for what is few, and short.
+    /// With a precision of a sixteenth of a millisecond: for few, short timers.
     void schedule_finely(core::timer&, core::instant at);
     void cancel(core::timer& t) { wheel_.cancel(t); }
-    /// The same of one that will be scheduled again, and lives as long as the loop.
+    /// Cancels a timer that will be scheduled again, and lives as long as the loop.
     void suspend(core::timer& t) { wheel_.suspend(t); }
 
     void enqueue(task& t)
@@ -100,21 +100,21 @@ public:
             add(t);
     }
     void enqueue(flushable&) noexcept;
-    /// So many things to flush there will be; none stands in the queue twice.
+    /// Reserves memory for so many flushables; each is queued at most once.
     void reserve_for(std::size_t flushables);
 
-    /// A turn will come. Who begins something from outside asks for it first, and changes nothing where it throws; what
-    /// is scheduled or enqueued then needs no memory.
+    /// Makes sure that a turn will come. A caller that begins work from outside calls it first, and changes nothing if
+    /// it throws. Scheduling and enqueuing then need no memory.
     /// \throws std::bad_alloc
     void request_turn();
 
-    /// Any thread, and without memory: `t` runs in the next turn, whenever that is.
+    /// Runs `t` in the next turn. May be called on any thread, and needs no memory.
     void call(task& t) noexcept { called_.store(&t, std::memory_order_release); }
 
-    /// No timer and no flush any more; tasks still run, so that every operation completes.
+    /// Stops timers and flushes; tasks still run, so that every operation completes.
     void close();
 
-    /// In a forked child: did another thread of the parent have its turn then? What it did is half done for ever.
+    /// In a forked child: was another thread of the parent inside a turn? Its work is half done permanently.
     [[nodiscard]] bool broken_off() const noexcept;
 
     /// Covers the work of one handler.
@@ -124,13 +124,13 @@ public:
         turn(turn const&) = delete;
         turn& operator=(turn const&) = delete;
         ~turn();
-        /// What a handler does last. Left out when an exception passes: then the rest is done in a later turn.
+        /// Ends a handler's work. Not called when an exception passes: then the rest is done in a later turn.
         void finish();
 
     private:
         std::shared_ptr<void> owner_;
         loop& loop_;
-        std::thread::id const outer_; ///< a handler may run its context itself: turns may lie in one another
+        std::thread::id const outer_; ///< a handler may run its context itself: turns may be nested
         bool finished_ = false;
     };
 
@@ -140,7 +140,7 @@ private:
     [[nodiscard]] core::duration since_start(core::instant at) const { return core::elapsed(start_, at); }
     template <std::int64_t Ticks>
     void schedule_in_steps(core::timer&, core::duration delay);
-    /// Whose turn it is, if anybody's. Another thread's is a misuse that ends the program.
+    /// Returns the thread inside a turn, if any. If it is another thread, the misuse ends the program.
     std::thread::id expect_no_other() const noexcept;
     void ensure_turn() noexcept
     {
@@ -165,9 +165,9 @@ private:
     any_io_executor executor_;
     on_executor running_here_;
     std::shared_ptr<net::machine> machine_;
-    core::instant start_; ///< of the timers' ticks
+    core::instant start_; ///< beginning of the timers' ticks
     core::instant now_;
-    core::duration counted_{}; ///< from the start to now, by the timers' reckoning
+    core::duration counted_{}; ///< from the start to now, as the timers count
     core::timer_wheel wheel_;
     std::unique_ptr<alarm> alarm_;
     std::weak_ptr<void> owner_;

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-// What a client needs of the machine that it runs on, and nothing else: time, chance and connections. The real one is in
-// src/net/leaf; whoever simulates a client makes another.
+// The resources that a client needs of its machine, and nothing else: time, chance and connections. The real machine is
+// in src/net/leaf; a simulation makes another one.
 namespace redlock {
 struct tls_settings;
 }
@@ -34,7 +34,7 @@ using endpoint = boost::asio::generic::stream_protocol::endpoint;
 
 class alarm_listener {
 public:
-    /// \param ec none, or `boost::asio::error::operation_aborted`: it was set anew, cancelled, or is gone
+    /// \param ec none, or `boost::asio::error::operation_aborted`: the alarm was set anew, cancelled, or destroyed
     /// \param tag as given when it was set
     virtual void on_alarm(error_code ec, unsigned tag) = 0;
 
@@ -71,8 +71,8 @@ public:
     virtual void cancel() = 0;
 };
 
-/// What the files of a node's TLS settings hold, for whoever made it. Shared by all connections to the node, so that a
-/// reconnection verifies exactly what the first one did.
+/// The content of the files of a node's TLS settings. Shared by all connections to the node, so that a reconnection
+/// verifies exactly as the first one did.
 class tls_context {
 public:
     tls_context() = default;
@@ -100,9 +100,9 @@ public:
     [[nodiscard]] virtual core::instant read_clocks() const noexcept = 0;
     /// The date, in milliseconds since 1970: only for fences, which may not trust it.
     [[nodiscard]] virtual std::chrono::milliseconds wall_clock() const noexcept = 0;
-    /// For pauses only; nothing that must not be guessed.
+    /// For pauses only; values that may be guessed.
     [[nodiscard]] virtual core::random_fraction random_bits() noexcept = 0;
-    /// Nobody can guess them. False: there is no randomness to be had; a later call may succeed.
+    /// Draws bytes that nobody can guess. False: there is no randomness now; a later call may succeed.
     [[nodiscard]] virtual bool draw(std::span<unsigned char> secret) noexcept = 0;
     ///@}
 
@@ -110,11 +110,11 @@ public:
     [[nodiscard]] virtual process_page make_page() = 0;
     [[nodiscard]] virtual std::unique_ptr<alarm> make_alarm(any_io_executor const&, alarm_listener&) = 0;
     [[nodiscard]] virtual std::unique_ptr<resolver> make_resolver(any_io_executor const&) = 0;
-    /// Not connected yet.
+    /// Makes a stream that is not connected yet.
     [[nodiscard]] virtual std::shared_ptr<stream> make_stream(any_io_executor const&) = 0;
     /// \throws tls_error
     [[nodiscard]] virtual std::shared_ptr<tls_context> make_tls_context(tls_settings const&) = 0;
-    /// TLS over a stream of this machine that is connected; that one is not used any more.
+    /// Makes a TLS stream over a connected stream of this machine, and takes over that stream.
     /// \param server_name for SNI and verification
     [[nodiscard]] virtual std::shared_ptr<stream> secure(std::shared_ptr<stream> plain, peer const&,
                                                          std::string const& server_name, error_code&) = 0;

@@ -35,7 +35,7 @@ node::~node()
         stream_->close();
 }
 
-/// So that a command is never appended in part, and one that was appended is never without a place for its reply.
+/// Guarantees that no command is appended in part, and that each appended command has room for its reply.
 bool node::reserve_capacity() noexcept
 {
     try {
@@ -68,7 +68,7 @@ bool node::become_reachable()
            out_.size() < max_output_with_releases && come_near() && reserve_capacity();
 }
 
-/// True where a connection stands or is being made.
+/// True if there is a connection, or one is being made.
 bool node::come_near()
 {
     switch (state_) {
@@ -89,8 +89,8 @@ bool node::come_near()
     return false;
 }
 
-/// Nobody reads an idle connection, so nobody has heard its end, nor a reply that nobody asked for and that the next
-/// vote would take for its own: found out here, before a vote is sent. Word of a key may be there, too.
+/// Nobody reads an idle connection, so nobody has heard its end, nor a reply without a question, which the next vote
+/// would take for its own. Both are noticed here, before a vote is sent. Pushes about keys may be there, too.
 bool node::went_away()
 {
     if (!awaited_.empty() || reading_ || !stream_->readable() || only_words_unread())
@@ -99,7 +99,7 @@ bool node::went_away()
     return true;
 }
 
-/// The master of a group may have stood still meanwhile, and not know that it has lost its replicas.
+/// The master of a group may have paused meanwhile, and not know that it has lost its replicas.
 // rule N8
 bool node::was_silent() const
 {
@@ -123,7 +123,7 @@ void node::flush_soon()
         loop_.enqueue(static_cast<flushable&>(*this));
 }
 
-/// What failed half-way on a stream ends it: the next connection begins anew.
+/// If a flush fails half-way, the stream ends: the next connection begins anew.
 void node::flush() noexcept
 {
     dirty_ = false;
@@ -139,8 +139,8 @@ void node::flush() noexcept
     }
 }
 
-/// A read is pending only while a reply, word of a key or a message is awaited: an idle client leaves nothing that keeps its
-/// executor busy.
+/// A read is pending only while a reply or a push is awaited: an idle client leaves nothing that keeps its executor
+/// busy.
 void node::read_more()
 {
     if (reading_ || (awaited_.empty() && !(listening_ && is_told())))
@@ -170,7 +170,7 @@ void node::lost_connection(error_code ec)
     }
 }
 
-/// Words are a courtesy: without memory there are none.
+/// Without memory the failure has no text.
 void node::down(node_result result, char const* words)
 {
     failure why{result};
@@ -200,8 +200,8 @@ void node::on_read(error_code ec, std::size_t bytes)
     current.finish();
 }
 
-/// What has been read can answer only what was said before: a reply that is left over must not become the answer to a
-/// vote that is sent meanwhile.
+/// Received bytes can answer only commands that were sent before: a surplus reply must not become the answer to a vote
+/// that is sent meanwhile.
 void node::work_off()
 {
     std::size_t const asked = answerable_ = awaited_.size();
@@ -217,14 +217,14 @@ void node::work_off()
     }
     if (!connected())
         return;
-    if (answerable_ !=
-        asked) { // and not with every byte: those that never make an answer could go on for ever
+    if (answerable_ != asked) { // and not with every byte: incomplete answers could go on permanently
         answered_ = loop_.now();
         answer_due_.reset();
     }
     if (awaited_.empty() && !out_.empty())
         return down({node_result::unreachable, server_error::none, "a reply to what was not sent yet"});
-    if (answerable_ == 0 && worked_off_ != in_used_ && in_[worked_off_] != '>') // half of one; words may come
+    if (answerable_ == 0 && worked_off_ != in_used_ &&
+        in_[worked_off_] != '>') // half of an answer; pushes may come
         return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
     in_used_ -= worked_off_;
     if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
@@ -236,7 +236,7 @@ void node::work_off()
 void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
-    if (!has_capacity() && !reserve_capacity()) // whoever gets it may have to say something again
+    if (!has_capacity() && !reserve_capacity()) // the receiver may have to send another command
         return fail_no_memory();
     if (reply.type == redis::resp_type::push && !answers_subscription(redis::body(message)))
         return on_push(redis::body(message));
@@ -253,7 +253,7 @@ void node::deliver(std::span<redis::resp_node const> message)
         down({node_result::refused, redis::classify(reply.text), redis::quote(reply.text)});
 }
 
-/// The master of a group does not take writes any more: another one may.
+/// The master of a group refuses writes: another server may be the master now.
 // rule N8
 bool node::refuses_writes(redis::resp_node const& reply) const
 {

@@ -30,8 +30,8 @@
 
 namespace redlock::net {
 
-/// Who waits for a reply. Called while replies are being worked off: no user code may run from here, but commands
-/// may be sent, to any node. Exactly one of the two is called for every command.
+/// Waits for a reply. Called while replies are being handled: no user code may run from here, but commands may be sent,
+/// to any node. Exactly one of the two functions is called for every command.
 class reply_sink {
 public:
     virtual void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply) = 0;
@@ -44,19 +44,19 @@ protected:
 class node_listener {
 public:
     virtual void on_node_changed(unsigned node) = 0;
-    /// What speaks against votes of this node, whose handshake has just succeeded: refused, or nothing.
+    /// Returns why this node, whose handshake has just succeeded, may not vote; empty: it may.
     virtual std::optional<failure> disqualification(unsigned node) = 0;
-    /// May what waited for its connection go out, whatever it is? Otherwise all of it fails as quarantined, unsent.
+    /// May all commands that waited for its connection be sent? Otherwise all of them fail as quarantined, unsent.
     virtual bool is_certain(unsigned node) = 0;
-    /// Its clock has just been read again on the standing connection. True: it was set forward, so what was sent before
-    /// counts no more.
+    /// Its clock has just been read again on the same connection. True: the clock was set forward, and earlier answers
+    /// do not count any more.
     virtual bool was_set_forward(unsigned node) = 0;
-    /// The server says that a key has changed, or, naming none, that any may have.
+    /// The server reports that a key has changed; if it names none, any key may have changed.
     virtual void on_key_changed(unsigned node, std::optional<std::string_view> key) = 0;
     virtual void on_tracking_refused(unsigned node, redis::resp_node const& why) = 0;
-    /// Somebody has published this to the channel that was subscribed to. It is gone when the node is asked for anything.
+    /// A message of the subscribed channel. `text` is invalid when the node is asked for anything.
     virtual void on_message(unsigned node, std::string_view text) = 0;
-    /// \param command that was refused: a channel is of use only where all may publish to it
+    /// \param command that was refused: a channel is useful only if every client may publish to it
     virtual void on_subscription_refused(unsigned node, std::string_view command,
                                          redis::resp_node const& why) = 0;
 
@@ -73,16 +73,16 @@ struct node_terms {
     core::duration longest_silence{};
 };
 
-/// What a server tells unasked, to a connection that has asked for that once.
+/// The state of pushes that a connection asks the server for once.
 enum class service : std::uint8_t { off, asked, refused };
 
-/// One server: its connection, the commands on their way to it, and who waits for their replies, in order.
+/// One server: its connection, the commands on their way to it, and the sinks that wait for their replies, in order.
 ///
-/// It has more functions and members than others: whatever happens to the connection decides at once about all that was
-/// sent on it, is being read and is awaited, so each part would need all the others.
+/// It has more functions and members than other classes: an event of the connection affects everything that was sent,
+/// is being read and is awaited, so each part would need all the other parts.
 ///
-/// A reply nobody waits for any more is drained by its sink like any other, so cancelling an operation leaves the
-/// connection as it is. A command is never sent twice.
+/// If nobody waits for a reply any more, its sink drains it like any other, so cancelling an operation does not affect
+/// the connection. A command is never sent twice.
 class node final : private stream_listener, private connect_listener, private flushable {
 public:
     node(loop&, node_listener&, unsigned index, std::shared_ptr<peer const>, node_terms const&);
@@ -90,25 +90,25 @@ public:
     node& operator=(node const&) = delete;
     ~node();
 
-    /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait; those of
-    /// a node that then may not vote for everybody fail.
+    /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait. They
+    /// fail if the node then may not vote for all of them.
     [[nodiscard]] bool make_usable() { return at_work() || become_usable(); }
-    /// The same of a connection that stands already, and has not gone away unnoticed.
+    /// The same for an existing connection that has not been closed unnoticed.
     [[nodiscard]] bool make_usable_now()
     {
         return state_ == node_state::ready && make_usable() && state_ == node_state::ready;
     }
-    /// As `make_usable()` for releases, which find room where votes find none any more.
+    /// As `make_usable()`, for releases, which have a larger queue than votes.
     [[nodiscard]] bool make_reachable() { return at_work() || become_reachable(); }
 
-    /// Certainly usable, as far as its connection is concerned: what waits for replies is read, and there is room for more.
+    /// True if the connection is certainly usable: replies are being read, and there is room for more.
     [[nodiscard]] bool at_work() const
     {
         return state_ == node_state::ready && (reading_ || !awaited_.empty()) && has_capacity() &&
                terms_.longest_silence == core::duration::zero();
     }
 
-    /// One command: append its bytes to `output()`, then say who gets the reply. Only when `make_usable()`.
+    /// To send a command, append its bytes to `output()`, then call `expect`. Only after `make_usable()`.
     [[nodiscard]] std::string& output() { return out_; }
     void expect(reply_sink& sink, std::uint32_t tag)
     {
@@ -117,8 +117,8 @@ public:
             begin_batch();
     }
 
-    /// Scripts travel as text until this connection has seen them work once.
-    /// \param natively may it be a command where the server compares by itself?
+    /// Scripts are sent as text until one has worked on this connection.
+    /// \param natively may it be a command if the server compares by itself?
     // rule A7
     [[nodiscard]] redis::script_form form(redis::script const& s, bool natively) const
     {
@@ -126,73 +126,76 @@ public:
             return *native_;
         return known_scripts_[s.index] ? redis::script_form::hash : redis::script_form::text;
     }
-    /// How this connection compares by itself; nothing: it does not, or that is not known yet.
+    /// How this connection compares by itself; empty: it does not, or that is not known yet.
     [[nodiscard]] std::optional<redis::script_form> native() const { return native_; }
     void native_refused() { native_.reset(); }
     void script_worked(redis::script const& s, bool known) { known_scripts_[s.index] = known; }
 
-    /// A new connection in place of the one that stands, to learn who the server is now.
+    /// Replaces the present connection by a new one, to learn the server's present identity.
     void renew();
 
-    /// While somebody waits to hear of changed keys or for messages, the connection is read also when no reply is awaited.
+    /// While a client waits for pushes, the connection is read also when no reply is awaited.
     void listen(bool listening);
-    /// Asks the server, once in each connection, to tell when keys change that are read from now on. Only when ready.
+    /// Asks the server, once in each connection, to report changes of keys that are read from now on. Only when ready.
     void track();
-    /// As far as is known by now.
+    /// As far as is known now.
     [[nodiscard]] bool tracks() const { return tracking_ == service::asked; }
     [[nodiscard]] bool may_track() const { return may_serve(tracking_); }
-    /// Asks the server, once in each connection, to send what is published to this channel from now on, and whether this
-    /// client may publish there. Only when ready.
+    /// Asks the server, once in each connection, to send messages of this channel from now on, and whether this client
+    /// may publish there. Only when ready.
     void subscribe(std::string_view channel);
-    /// As far as is known by now.
+    /// As far as is known now.
     [[nodiscard]] bool subscribed() const { return subscription_ == service::asked; }
     [[nodiscard]] bool may_subscribe() const { return may_serve(subscription_); }
 
-    /// While something is held or waited for, a lost connection is made again, and a standing one is checked: the server
-    /// is asked what time it is.
+    /// While a lease or a waiter exists, a lost connection is made again, and an existing one is checked: the server is
+    /// asked for its time.
     void watch(bool watched);
 
-    /// A lease needs it: until the node is connected again, or has failed once more, what is pending happens at this pace.
+    /// Called for a lease: until the node is connected again, or has failed once more, pending steps happen at this
+    /// pace.
     void hasten(core::reconnect_pace const&);
 
-    /// Connects now if it has just gone down, whatever the back-off says; once between two times of being watched.
+    /// Connects now if the connection has just failed, whatever the back-off is; once between two times of being
+    /// watched.
     void try_once();
 
     /// Ends the connection after writing what can be written now; every waiting sink fails. There is no next one.
     void close();
-    /// Closes the descriptor without a byte, and connects no more. What waits fails only in `close()`, which must follow.
+    /// Closes the descriptor without a byte, and connects no more. Waiting commands fail only in `close()`, which must
+    /// follow.
     void drop_connection();
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] node_state state() const { return state_; }
-    /// The number of the connection that stands; the next one has another.
+    /// The number of the present connection; the next one has another.
     [[nodiscard]] std::uint32_t connection() const { return connections_; }
     [[nodiscard]] failure const& last_failure() const { return failure_; }
 
-    /// What the server told when the standing connection began, or the last one that stood.
+    /// The server's information from the beginning of the present connection, or of the last one.
     [[nodiscard]] redis::server_facts const& facts() const { return facts_; }
-    /// Which life of which data set the standing connection leads to; empty where the server does not tell.
+    /// The life of the data set that the present connection leads to; empty if the server does not tell.
     [[nodiscard]] std::string const& incarnation() const { return incarnation_; }
-    /// The last reading of the server's wall clock; nothing where it is not permitted.
+    /// The last reading of the server's wall clock; empty if it is not permitted.
     [[nodiscard]] std::optional<clock_reading> const& server_time() const { return server_time_; }
-    /// When it last said something, of what came before the handshake that is being judged.
+    /// When the server was last heard, before the handshake that is being judged.
     [[nodiscard]] core::instant heard() const { return heard_; }
-    /// Before it is connected at all: on another connection of this client.
+    /// For a new node: when the server was heard on another connection of this client.
     void was_heard(core::instant when) { heard_ = when; }
 
 private:
-    /// Commands waiting on one connection; a node that far behind is as good as down. What takes votes back finds room
-    /// where votes find none any more.
+    /// The largest number of commands waiting on one connection: a node that far behind is as good as down. Releases
+    /// have a larger queue than votes.
     static constexpr std::size_t max_queue_size = std::size_t{1} << 17;
     static constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
-    /// More than is ever appended without asking for room again: the longest script, the marker's script, and a leader's
-    /// extension, with names and a value as long as they may be.
+    /// More than is ever appended without asking for room again: the longest script, the marker's script, and a
+    /// leader's extension, with the longest names and value.
     static constexpr std::size_t spare_output = redis::longest_script + std::size_t{16} * 1024;
     static constexpr std::size_t spare_places = 8;
-    /// The same of their bytes, where they are long.
+    /// The same limits in bytes, for long commands.
     static constexpr std::size_t max_output = std::size_t{32} << 20U;
     static constexpr std::size_t max_output_with_releases = 4 * max_output;
-    /// Words that nobody has read yet: of more, a new connection is the answer.
+    /// The limit of unread bytes for pushes: beyond it a new connection is made.
     static constexpr std::size_t most_unread = std::size_t{1} << 20U;
 
     struct awaited {
@@ -204,19 +207,19 @@ private:
         void expire() override { owner.on_timer(); }
         node& owner;
     };
-    /// Nobody waits for the reply any more.
+    /// The sink of replies that nobody waits for.
     struct drain : reply_sink {
         void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override {}
         void on_failure(unsigned, std::uint32_t, failure const&) override {}
     };
-    /// Stands for the health check; `deliver` gives its reply, which is more than one value, to `on_time`.
+    /// The sink of the health check; `deliver` gives its reply, which is more than one value, to `on_time`.
     struct check_sink : drain {
         explicit check_sink(node& n) : owner(n) {}
         void on_failure(unsigned, std::uint32_t, failure const&) override { owner.checking_ = false; }
         node& owner;
     };
 
-    /// Stands for the question for a service.
+    /// The sink of a request for pushes.
     struct service_sink final : drain {
         using taker = void (node::*)(redis::resp_node const& reply);
         service_sink(node& n, taker t) : owner(n), take(t) {}
@@ -306,28 +309,27 @@ private:
     boost::circular_buffer<awaited> awaited_;
     std::vector<char> in_;
     std::size_t in_used_ = 0;
-    std::size_t worked_off_ = 0; ///< of what has been read
-    std::size_t answerable_ = 0; ///< commands that what was read last may answer
-    /// Below that there is certainly room for another command; none is certain when a stream may have had the output.
+    std::size_t worked_off_ = 0; ///< bytes in `in_` that have been handled
+    std::size_t answerable_ = 0; ///< commands that the last bytes read may answer
+    /// Below these limits there is certainly room for another command; zero when a stream may have had the output.
     std::size_t places_limit_ = 0;
     std::size_t bytes_limit_ = 0;
     redis::resp_parser parser_;
     failure failure_;
     redis::server_facts facts_;
     std::string incarnation_;
-    std::string channel_; ///< that was subscribed to last
+    std::string channel_; ///< the last subscription
     std::optional<clock_reading> server_time_;
     core::instant heard_;
     core::instant answered_; ///< or when the wait for a reply began
     core::instant checked_;  ///< or when the connection began
     core::instant retry_at_;
-    core::instant began_;     ///< to connect
-    core::instant went_down_; ///< last
-    std::optional<core::instant>
-        answer_due_;            ///< sooner than by the response timeout, for the sake of a lease
-    core::reconnect_pace pace_; ///< while it is down or being connected
+    core::instant began_;                     ///< to connect
+    core::instant went_down_;                 ///< the last failure
+    std::optional<core::instant> answer_due_; ///< earlier than the response timeout, for a lease
+    core::reconnect_pace pace_;               ///< while it is down or being connected
     core::least_attempt least_attempt_;
-    std::optional<core::instant> due_; ///< what the timer is set for
+    std::optional<core::instant> due_; ///< when the timer expires
     unsigned failures_ = 0;
     std::uint32_t connections_ = 0;
     unsigned index_;
@@ -342,7 +344,7 @@ private:
     bool watched_ = false;
     bool checking_ = false;
     bool tried_once_ = false;
-    bool out_of_memory_ = false; ///< there was no memory: it goes down at the next occasion
+    bool out_of_memory_ = false; ///< there was no memory: the connection is ended at the next occasion
     bool closed_ = false;
 };
 

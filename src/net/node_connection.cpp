@@ -32,8 +32,8 @@ void node::close()
     fail_all({node_result::unreachable, server_error::none, "shut down", unsent});
 }
 
-/// Asio removes nothing from the epoll set that a child shares with its parent: closing would do that by itself, if it
-/// closed the last descriptor of the connection.
+/// Asio does not remove the socket from the epoll set that a child shares with its parent. A close would remove it if
+/// it closed the last descriptor of the connection.
 void node::drop_connection()
 {
     closed_ = true;
@@ -58,7 +58,7 @@ void node::connect()
     reading_ = false;
     out_of_memory_ = false;
     began_ = loop_.now();
-    out_.clear(); // what was meant for another connection
+    out_.clear(); // commands for the former connection
     in_used_ = worked_off_ = 0;
     parser_.reset();
     std::ranges::fill(known_scripts_, false);
@@ -67,7 +67,7 @@ void node::connect()
         connector_ = std::make_shared<connector>(loop_.executor(), loop_.machine(), peer_,
                                                  static_cast<connect_listener&>(*this), attempt_limit());
         connector_->start();
-    } catch (std::bad_alloc const&) { // not told from here: whoever wants to connect is not ready for that
+    } catch (std::bad_alloc const&) { // not reported from here: the caller is not ready for it
         if (connector_)
             std::exchange(connector_, nullptr)->cancel();
         out_of_memory_ = true;
@@ -86,7 +86,7 @@ void node::fail_soon()
 void node::on_connected(std::shared_ptr<stream> made, introduction told)
 {
     loop::turn const begun(
-        loop_); // finished by the next: the connector would swallow what a user's handler throws
+        loop_); // finished by the next: the connector would swallow an exception of a user's handler
     connector_.reset();
     stream_ = std::move(made);
     try {
@@ -115,14 +115,14 @@ void node::meet(introduction told)
     state_ = node_state::ready;
     if (!listener_.is_certain(index_))
         fail_unsent();
-    if (state_ != node_state::ready) // one of them wanted to send something, and found the connection gone
+    if (state_ != node_state::ready) // a sink wanted to send a command, and found the connection closed
         return;
     enter(node_state::ready);
     set_timer();
     flush_soon();
 }
 
-/// Who sent it decides anew: a vote may go out at once, and a release does.
+/// The senders decide anew: a vote may be sent at once, and a release is.
 void node::fail_unsent()
 {
     out_.clear();
@@ -141,7 +141,7 @@ void node::renew()
 void node::on_connect_failed(failure why)
 {
     loop::turn const begun(
-        loop_); // finished by the next: the connector would swallow what a user's handler throws
+        loop_); // finished by the next: the connector would swallow an exception of a user's handler
     connector_.reset();
     down(std::move(why));
 }
@@ -169,7 +169,7 @@ void node::down(failure why)
     set_timer();
 }
 
-/// Sinks may send to this node again, which then is down or connecting anew: only those waiting now fail.
+/// Sinks may send to this node again, which then is down or connecting anew: only the commands waiting now fail.
 void node::fail_all(failure const& why)
 {
     for (std::size_t left = awaited_.size(); left != 0; --left) {
@@ -179,8 +179,8 @@ void node::fail_all(failure const& why)
     }
 }
 
-/// What was sent may have been executed, but what the answers say does not count; they are read in their order. Whether the
-/// server tells something unasked is as true as before, and the answer to a subscription is to be known as such.
+/// Replies to commands that were sent are read in their order, but do not count: a command may have been executed. The
+/// state of tracking stays valid, and the answer to a subscription must be recognised.
 void node::discount_awaited()
 {
     std::size_t const count = awaited_.size(); // sinks may send again

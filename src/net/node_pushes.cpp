@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-// What a node's server tells unasked: that keys have changed, and what is published to a channel.
+// The pushes of a node's server: changes of keys, and messages of a channel.
 namespace redlock::net {
 
 void node::listen(bool listening)
@@ -20,7 +20,7 @@ void node::listen(bool listening)
     if (!listening && reading_ && awaited_.empty()) {
         if (!reserve_capacity())
             return fail_soon();
-        ask_time(); // whose answer ends the read
+        ask_time(); // its answer ends the read
     }
     flush_soon();
 }
@@ -38,18 +38,18 @@ void node::subscribe(std::string_view channel)
     try {
         if (subscription_ == service::off)
             channel_ = channel;
-    } catch (std::bad_alloc const&) { // can be asked another time
+    } catch (std::bad_alloc const&) { // it can be asked another time
         return;
     }
     if (!begin_service(subscription_))
         return;
-    redis::append_command(out_, {"PUBLISH", channel_, ""}); // nobody hears it: is it permitted?
+    redis::append_command(out_, {"PUBLISH", channel_, ""}); // nobody receives it: is it permitted?
     expect(publication_sink_, 0);
     redis::append_command(out_, {"SUBSCRIBE", channel_});
     expect(subscription_sink_, 0);
 }
 
-/// Only RESP3 has place between replies for what nobody asked for.
+/// Only RESP3 has pushes between replies.
 bool node::begin_service(service& wanted)
 {
     if (wanted != service::off)
@@ -58,7 +58,7 @@ bool node::begin_service(service& wanted)
     return wanted == service::asked;
 }
 
-/// Words for somebody who waits no more, or for whom they are read next. What TLS has enciphered may be anything.
+/// True if only pushes are unread. Nobody waits for them, or they are read next. Encrypted bytes may be anything.
 bool node::only_words_unread()
 {
     if (!is_told() || stream_->hung_up())
@@ -66,12 +66,13 @@ bool node::only_words_unread()
     try {
         std::size_t const seen = count_unread();
         return seen != 0 && only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
-    } catch (std::bad_alloc const&) { // not known: then a new connection is the answer
+    } catch (std::bad_alloc const&) { // unknown: then a new connection is made
         return false;
     }
 }
 
-/// They are then behind what has been read. None where they cannot be seen, or are too many.
+/// Returns the number of unread bytes, and puts them behind the bytes that were read. Zero if they cannot be seen, or
+/// are too many.
 std::size_t node::count_unread()
 {
     for (;;) {
@@ -107,7 +108,7 @@ void node::on_tracking(redis::resp_node const& reply)
     listener_.on_tracking_refused(index_, reply);
 }
 
-/// Granted with a push: what else is said may leave the channel unheard for ever.
+/// Granted with a push: any other answer may leave the channel unheard permanently.
 void node::on_subscription(redis::resp_node const& reply)
 {
     if (reply.type == redis::resp_type::push)
@@ -119,7 +120,7 @@ void node::on_subscription(redis::resp_node const& reply)
     listener_.on_subscription_refused(index_, "SUBSCRIBE", reply);
 }
 
-/// A user that may not call others is called by nobody of the same user.
+/// If a user may not publish, no other client of that user can either.
 // rule Q18
 void node::on_publication(redis::resp_node const& reply)
 {
@@ -129,8 +130,8 @@ void node::on_publication(redis::resp_node const& reply)
     listener_.on_subscription_refused(index_, "PUBLISH", reply);
 }
 
-/// The one push that answers a command. Whatever channel it names: there is no other command that it can answer, and its
-/// place must not stay taken.
+/// A subscription is the only command that a push answers. The channel's name is ignored: no other command can be
+/// meant, and its position among the replies must be freed.
 bool node::answers_subscription(std::span<redis::resp_node const> push) const
 {
     return answerable_ != 0 && awaited_.front().sink == &subscription_sink_ && redis::is_subscription(push);

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-/// What a node does in the course of time: when to connect again, to check a connection, to give one up.
+/// The timers of a node: when to connect again, to check a connection, to give one up.
 namespace redlock::net {
 
 void node::watch(bool watched)
@@ -28,7 +28,7 @@ void node::try_once()
         connect();
 }
 
-/// Only moments change here: whoever hastens is not ready for what happens at them.
+/// Only times change here: the caller is not ready for the effects of an expired timer.
 // rule H10
 void node::hasten(core::reconnect_pace const& wanted)
 {
@@ -52,7 +52,7 @@ bool node::is_silent_too_long() const
                                  (answer_due_ && core::reached(*answer_due_, now)));
 }
 
-/// What is due next in each state; of an unwatched node, nothing but a reply.
+/// Returns when the next step is due in each state; for an unwatched node, only that of a reply.
 std::optional<core::instant> node::next_due() const
 {
     std::optional<core::instant> due;
@@ -78,7 +78,7 @@ std::optional<core::instant> node::next_due() const
 void node::set_timer()
 {
     auto const due = next_due();
-    if (due == due_) // what is overdue would be put off again and again, for as long as somebody talks
+    if (due == due_) // an overdue step would be put off again and again by a steady stream of replies
         return;
     due_ = due;
     if (due)
@@ -106,7 +106,7 @@ void node::on_timer()
         set_timer();
 }
 
-/// A packet may be lost: another attempt finds out, and this one could outlast the lease.
+/// A packet may be lost: another attempt shows it, and this one could outlast the lease.
 void node::give_up_attempt()
 {
     if (core::elapsed(began_, loop_.now()) < attempt_limit())
@@ -116,7 +116,7 @@ void node::give_up_attempt()
     down(node_result::timed_out, "no connection in time for a lease");
 }
 
-/// One question at a time; while others wait for replies, too, because a clock can be set under any load (rule N7).
+/// One check at a time; also while replies are awaited, because a clock can be set under any load (rule N7).
 bool node::checks() const
 {
     return connected() && !checking_ && terms_.check_interval > core::duration::zero();
@@ -158,7 +158,7 @@ void node::on_info(redis::resp_node const& reply)
         down(node_result::unreachable, "the replicas of its group have changed");
 }
 
-/// Any answer shows that the connection is alive, also one that forbids the question.
+/// Any answer shows that the connection is alive, also an error that forbids the question.
 void node::on_time(std::span<redis::resp_node const> reply)
 {
     checking_ = false;

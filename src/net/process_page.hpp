@@ -9,8 +9,9 @@
 
 namespace redlock::net {
 
-/// A page of memory that a forked child finds empty. The child so learns what it is without a system call, and nothing
-/// that is kept here exists in two processes. A machine makes it; where that cannot wipe pages it is asked instead.
+/// A page of memory that a forked child finds empty. So the child recognises itself without a system call, and nothing
+/// in the page exists in two processes. A machine makes the page; if the machine cannot wipe pages, it is asked
+/// instead.
 class process_page {
 public:
     static constexpr std::size_t storage_size = 4096 - sizeof(std::size_t);

@@ -31,15 +31,15 @@ public:
 
     /// \name Setting up, for a coroutine
     ///@{
-    /// Plain streams connect, before they become TLS streams.
-    /// \param keep_alive the system is to find out when the peer is gone
+    /// Connects a plain stream, also one that becomes a TLS stream later.
+    /// \param keep_alive the system shall find out when the peer is gone
     virtual void connect(endpoint const&, bool keep_alive, resumption) = 0;
-    /// What is under way ends with an error.
+    /// Ends the operation that is under way with an error.
     virtual void interrupt() = 0;
     virtual void handshake(resumption) = 0;
     virtual void read(boost::asio::mutable_buffer, resumption) = 0;
     virtual void write(boost::asio::const_buffer, resumption) = 0;
-    /// After a failure: what a certificate, the peer's or ours, has to do with it; empty where none has.
+    /// After a failure: the problem with a certificate, the peer's or ours; empty if there is none.
     [[nodiscard]] virtual std::string certificate_trouble() { return {}; }
     ///@}
 
@@ -54,15 +54,15 @@ public:
     [[nodiscard]] virtual bool readable() = 0;
     /// Has the peer hung up, whatever is still to be read?
     [[nodiscard]] virtual bool hung_up() = 0;
-    /// Bytes that a read would give now, and later still does; none where they cannot be seen.
+    /// Copies bytes that a read would give now, and leaves them to a later read; zero if they cannot be seen.
     [[nodiscard]] virtual std::size_t peek(boost::asio::mutable_buffer) { return 0; }
     ///@}
 
-    /// No listener any more, and no connection.
+    /// Detaches the listener, and closes the connection.
     virtual void close() = 0;
-    /// The same without reading: what a forked child would read is the parent's.
+    /// The same without reading: unread bytes belong to a forked child's parent.
     virtual void drop() = 0;
-    /// No listener any more; what can be written of `rest` is, then the connection is closed.
+    /// Detaches the listener, writes what can be written of `rest` now, then closes the connection.
     virtual void finish(std::string rest) = 0;
 
 protected:

@@ -17,8 +17,8 @@ void append_command(std::string& out, std::initializer_list<std::string_view> ar
 /// 16 random bytes as lower-case hex.
 inline constexpr std::size_t nonce_length = 32;
 
-/// How what is a script is said: the script's hash, or its text, which every server understands; or the command that does
-/// the same on servers that compare by themselves (docs/protocol.md, rule K8).
+/// The form in which a script is sent: its hash, its text, which every server understands, or the command that does the
+/// same on servers that compare by themselves (docs/protocol.md, rule K8).
 enum class script_form : std::uint8_t {
     hash,
     text,
@@ -30,17 +30,18 @@ enum class script_form : std::uint8_t {
     return form >= script_form::delex;
 }
 
-/// A lock's key: what the keys of all locks of its client begin with, and its name. May hold any byte.
+/// A lock's key: the prefix of all locks of its client, and its name. May hold any byte.
 struct lock_key {
     std::string_view prefix;
     std::string_view name;
-    std::span<std::string const> several{}; ///< of a lock of several names, these
+    std::span<std::string const> several{}; ///< all names of a lock of several names
 };
 
-/// On each node one marker for all locks that are marked (docs/protocol.md, rule F6).
+/// The name of each node's marker, which all marked locks share (docs/protocol.md, rule F6).
 inline constexpr std::string_view marker_name = "redlock-marker";
 
-/// The name of something that stands beside locks: `before` is their key, or the prefix of all keys.
+/// Returns the name of a key that belongs to a lock, or to all locks. `before` is the lock's key, or the prefix of all
+/// keys.
 [[nodiscard]] std::string name_beside(std::string_view before, std::string_view what);
 
 } // namespace redlock::redis

@@ -66,7 +66,7 @@ constexpr std::array known_words{
     rule{"DENIED", server_error::denied},
 };
 
-// What follows "ERR ", in lower case. Redis before 6 and several managed services have no words for these.
+// Texts after "ERR ", in lower case. Redis before 6 and several managed services have no error codes for these.
 constexpr std::array sentences{
     rule{"unknown command", server_error::unknown_command},
     rule{"unknown subcommand", server_error::unknown_command},
@@ -99,8 +99,8 @@ bool starts_with_lower(std::string_view text, std::string_view start) noexcept
                                                      [](char a, char b) { return a == lower_letter(b); });
 }
 
-// Redis before 7 wraps what a command said inside a script: "Error running script (call to f_<sha>):
-// @user_script:1: WRONGTYPE …", with the place given once or twice and the error with or without its dash.
+// Redis before 7 wraps an error inside a script: "Error running script (call to f_<sha>): @user_script:1: WRONGTYPE …".
+// The position is given once or twice, and the error with or without its dash.
 std::string_view error_inside_script(std::string_view text) noexcept
 {
     constexpr std::string_view place = "@user_script:";
@@ -174,7 +174,7 @@ bool permanent(server_error error) noexcept
     case server_error::no_database:
     // Other data under our key: waiting for it to go away would hide that two programs share a name.
     case server_error::wrongtype:
-    // The slot belongs to another node for good, and a vote must stay on the node it was configured for.
+    // The slot belongs to another node permanently, and a vote must stay on the node it was configured for.
     case server_error::moved: return true;
 
     // A failover or an operator's REPLICAOF makes a replica a master without any change here.
@@ -191,9 +191,9 @@ bool permanent(server_error error) noexcept
     case server_error::misconf:
     case server_error::oom:
     case server_error::max_clients:
-    // Sending the script text answers it.
+    // Sending the script text resolves it.
     case server_error::noscript:
-    // An unknown error may be a passing one; giving a node up for good needs a known reason.
+    // An unknown error may be temporary; giving a node up permanently needs a known reason.
     case server_error::other:
     case server_error::none: return false;
     }

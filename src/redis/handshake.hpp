@@ -27,9 +27,9 @@ struct handshake_settings {
 
 /// Sets a connection up: bytes to send come out, replies go in.
 ///
-/// Everything goes out in one flight around HELLO 3. Servers and proxies without it get a second flight in
-/// RESP2 with AUTH. Client and library names are a courtesy to whoever reads CLIENT LIST: refusals of those
-/// are ignored. So are refusals of INFO, CONFIG and TIME: what they would have told is then not known.
+/// Everything is sent in one flight around HELLO 3. Servers and proxies without HELLO get a second flight in RESP2 with
+/// AUTH. Client and library names only help readers of CLIENT LIST: their refusal is ignored. If INFO, CONFIG or TIME
+/// is refused, its information is unknown.
 class handshake {
 public:
     enum class step : std::uint8_t { more, ready, failed };
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] server_error failure() const noexcept { return failure_; }
     [[nodiscard]] std::string const& failure_text() const noexcept { return failure_text_; }
 
-    /// What HELLO, INFO, CONFIG and TIME told.
+    /// The information from HELLO, INFO, CONFIG and TIME.
     [[nodiscard]] server_facts facts() const;
 
 private:

@@ -11,7 +11,7 @@
 namespace redlock::redis {
 namespace {
 
-/// A server draws 40 hexadecimal digits; forks and services draw other lengths and letters. Empty: what no server draws.
+/// A server draws 40 hexadecimal digits; forks and services draw other lengths and letters. Empty: not an identifier.
 std::string read_id(std::string_view value)
 {
     constexpr std::size_t longest_id = 64;
@@ -21,7 +21,7 @@ std::string read_id(std::string_view value)
     return value.size() <= longest_id && plain ? std::string(value) : std::string();
 }
 
-/// Zeros, or no offset, say that there was no earlier data set. Anything else says that there was one, or may have been.
+/// Zeros, or no offset, mean that there was no earlier data set. Any other value means that there may have been one.
 // rule N5
 bool is_some_id(std::string_view value)
 {
@@ -36,14 +36,14 @@ std::optional<bool> read_flag(std::string_view value)
 std::optional<std::chrono::seconds> read_seconds(std::string_view value)
 {
     constexpr std::uint32_t century =
-        3'155'760'000; // what a broken clock claims must not overflow a duration
+        3'155'760'000; // a value from a broken clock must not overflow a duration
     std::uint64_t seconds = 0;
     if (!read_number(value, seconds))
         return {};
     return std::chrono::seconds{std::min<std::uint64_t>(seconds, century)};
 }
 
-/// "9.1.2": is that this release, or a later one? No number: it is not.
+/// "9.1.2": is that `major.minor`, or a later release? False if it is no number.
 bool reaches(std::string_view version, std::uint64_t major, std::uint64_t minor)
 {
     auto const next = [&version] {
@@ -72,7 +72,7 @@ struct reading {
         else if (name == "uptime_in_seconds")
             info.uptime = read_seconds(value);
         else if (name == "role" && !value.empty())
-            info.replica = value != "master"; // "slave", and whatever else is no master
+            info.replica = value != "master"; // "slave", and any other value that is not "master"
         else if (name == "loading")
             info.loading = value == "1";
         else if (name == "cluster_enabled")
@@ -114,7 +114,7 @@ struct reading {
             info.attachments += count;
     }
 
-    /// "ip=10.0.0.1,port=6379,state=online,offset=42,lag=0"; Valkey 9.1 has ",type=replica" behind it
+    /// "ip=10.0.0.1,port=6379,state=online,offset=42,lag=0"; Valkey 9.1 appends ",type=replica"
     void read_silence(std::string_view value)
     {
         constexpr std::string_view key = ",lag=";
@@ -127,7 +127,7 @@ struct reading {
             info.replica_silences.emplace_back(seconds);
     }
 
-    /// Whoever names a version of its own tells with Redis' only whom it is compatible with.
+    /// A server with a version of its own gives Redis' version only for compatibility.
     // rule K8
     [[nodiscard]] std::optional<script_form> native() const
     {
@@ -232,8 +232,8 @@ std::string incarnation(server_facts const& facts)
     return facts.group ? life + ':' + std::to_string(facts.info->attachments) : life;
 }
 
-/// What a master has counted may be as old as a pause that it made; how long it has not heard of a replica it reckons when
-/// it is asked.
+/// The master's count of good replicas may be as old as a pause of its process. The time since it heard of a replica is
+/// computed when it is asked.
 bool can_write(server_facts const& facts)
 {
     server_info const info = facts.info.value_or(server_info{});

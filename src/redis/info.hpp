@@ -15,35 +15,36 @@
 
 namespace redlock::redis {
 
-/// What INFO tells of a server, as far as it decides whether the server may vote. Redis, Valkey and KeyDB write the
-/// same names; services and proxies leave some out. Each fact stands alone: what is missing, or is not as a server
-/// writes it, is not known.
+/// The part of INFO that decides whether a server may vote. Redis, Valkey and KeyDB write the same names; services and
+/// proxies leave some out. Each fact is read alone: if it is missing, or not in a server's form, it is unknown.
 struct server_info {
     std::string version{};
-    /// How this version is told to compare by itself; nothing: it cannot, or is not known to.
+    /// How this version compares by itself; empty: it does not, or this is not known.
     std::optional<script_form> native{};
-    std::string run_id{}; ///< of this process: drawn when it started
+    std::string run_id{}; ///< identifies the process: drawn when it started
     std::optional<std::chrono::seconds> uptime{};
     std::optional<bool> replica{};
     bool loading = false;
     std::optional<bool> cluster{};
-    std::string replid{};  ///< of this data set: drawn anew when its history changes; empty before Redis 4
-    bool promoted = false; ///< in this life its data set was another server's, or another life's
+    std::string
+        replid{}; ///< identifies the data set: drawn anew when its history changes; empty before Redis 4
+    bool promoted = false; ///< its data set came from another server, or from an earlier process
     std::optional<bool> may_evict{};
     bool aof = false;
     unsigned replicas = 0; ///< attached to it
-    /// How often one of them came, or came back.
+    /// How often a replica attached, or attached again.
     std::uint64_t attachments = 0;
-    /// Of these, so many let it go on writing; nothing: it writes without any, or does not tell.
+    /// The number of replicas that count for `min-replicas-to-write`; empty: the master writes without any, or INFO
+    /// does not say.
     std::optional<unsigned> good_replicas{};
     std::vector<std::chrono::seconds>
-        replica_silences{}; ///< of those that follow it: since they were heard of last
+        replica_silences{}; ///< for each replica, the time since the master heard of it
 };
 
-/// INFO is some 5 kB. What is longer is not read.
+/// INFO has some 5 kB. A longer one is not read.
 inline constexpr std::size_t longest_info = std::size_t{64} * 1024;
 
-/// Lines with other names are passed over.
+/// Lines with other names are skipped.
 [[nodiscard]] server_info parse_info(std::string_view text);
 
 /// How an append-only file is written, as CONFIG GET tells it.
@@ -56,13 +57,14 @@ struct append_settings {
 /// A pattern that every version of CONFIG GET understands: several in one command need Redis 7.
 inline constexpr std::string_view append_settings_pattern = "*append*";
 
-/// From a map (RESP3) or an array (RESP2).
+/// Reads a map (RESP3) or an array (RESP2).
 [[nodiscard]] append_settings read_append_settings(std::span<resp_node const> reply);
 
-/// The setting with which an acknowledged write can be lost: "appendfsync is not always". Empty: CONFIG tells of none.
+/// Returns the setting with which an acknowledged write can be lost: "appendfsync is not always". Empty: CONFIG shows
+/// none.
 [[nodiscard]] std::string_view forgetful_setting(append_settings const&);
 
-/// How many replicas a master needs to go on writing, and after which silence one does not count any more.
+/// How many replicas a master needs to accept writes, and the silence after which a replica does not count any more.
 struct replica_settings {
     unsigned needed = 0;
     std::chrono::seconds longest_silence{};
@@ -70,13 +72,13 @@ struct replica_settings {
 
 inline constexpr std::string_view replica_settings_pattern = "min-replicas-*";
 
-/// From a map (RESP3) or an array (RESP2). Nothing: it does not tell both.
+/// Reads a map (RESP3) or an array (RESP2). Empty if one of the two is missing.
 [[nodiscard]] std::optional<replica_settings> read_replica_settings(std::span<resp_node const> reply);
 
-/// What TIME answers: seconds and microseconds since 1970. Nothing where it was not permitted or makes no sense.
+/// Reads the reply to TIME: seconds and microseconds since 1970. Empty if it is not permitted or makes no sense.
 [[nodiscard]] std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> reply);
 
-/// Everything that a handshake learned of a server.
+/// The information about a server that a handshake gathers.
 struct server_facts {
     int protocol = 2;
     std::optional<server_info> info{}; ///< nothing where INFO is not permitted
@@ -92,11 +94,11 @@ struct server_facts {
     std::string master{};                          ///< its address, as a Sentinel tells it
 };
 
-/// Names one life of one data set: the process and the history of its data, and of a group how often replicas came. Empty
-/// if INFO tells neither of the first two.
+/// Identifies one life of one data set: the process, the history of its data, and for a group how often replicas came.
+/// Empty if INFO shows neither of the first two.
 [[nodiscard]] std::string incarnation(server_facts const&);
 
-/// Is it a master that takes writes, as it tells and, of a group, as it has heard of its replicas?
+/// Is the server a master that accepts writes, by its own account and, in a group, by its contact with its replicas?
 [[nodiscard]] bool can_write(server_facts const&);
 
 } // namespace redlock::redis

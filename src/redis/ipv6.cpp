@@ -48,7 +48,7 @@ std::optional<ipv6_bytes> parse_ipv6(std::string_view text) noexcept
 {
     ipv6_bytes bytes{};
     std::size_t filled = 0;
-    std::optional<std::size_t> gap; // where "::" stands
+    std::optional<std::size_t> gap; // the position of "::"
     if (text.starts_with("::")) {
         gap = 0;
         text.remove_prefix(2);

@@ -11,7 +11,7 @@
 namespace redlock::redis {
 namespace {
 
-/// Later than any clock; what the scripts count with is exact up to 2^53.
+/// Later than any clock; the numbers of the scripts are exact up to 2^53.
 constexpr std::int64_t last_millisecond = std::int64_t{1} << 43;
 
 std::optional<std::chrono::milliseconds> read_milliseconds(std::string_view text)
@@ -22,7 +22,7 @@ std::optional<std::chrono::milliseconds> read_milliseconds(std::string_view text
     return std::chrono::milliseconds{value};
 }
 
-/// What stands before the mark; the rest stays.
+/// Returns the text before the mark, and removes both from `text`.
 std::string_view take_until(char mark, std::string_view& text)
 {
     auto const end = text.find(mark);

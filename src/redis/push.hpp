@@ -9,13 +9,13 @@
 
 namespace redlock::redis {
 
-/// What client tracking says: these keys have changed, or, where the server names none, any may have.
+/// A push of client tracking: these keys have changed. If the server names none, any key may have changed.
 struct invalidation {
     bool all = false;
     std::span<resp_node const> keys; ///< bulk strings; one level down
 };
 
-/// Nothing for other pushes.
+/// Empty for other pushes.
 [[nodiscard]] constexpr std::optional<invalidation>
 read_invalidation(std::span<resp_node const> push) noexcept
 {
@@ -26,13 +26,13 @@ read_invalidation(std::span<resp_node const> push) noexcept
     return invalidation{false, push.subspan(3)};
 }
 
-/// What somebody has published.
+/// A published message.
 struct message {
     std::string_view channel;
     std::string_view text;
 };
 
-/// Nothing for other pushes.
+/// Empty for other pushes.
 [[nodiscard]] constexpr std::optional<message> read_message(std::span<resp_node const> push) noexcept
 {
     if (push.size() != 4 || push[0].type != resp_type::push || push[1].text != "message")
@@ -42,7 +42,7 @@ struct message {
     return message{push[2].text, push[3].text};
 }
 
-/// Does it say that messages of a channel come from now on?
+/// Does the push confirm the subscription to a channel?
 [[nodiscard]] constexpr bool is_subscription(std::span<resp_node const> push) noexcept
 {
     return push.size() > 1 && push[0].type == resp_type::push && push[1].text == "subscribe";

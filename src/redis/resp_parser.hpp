@@ -11,7 +11,7 @@
 
 namespace redlock::redis {
 
-/// What a peer may make us hold. The defaults are far above any reply a lock client asks for.
+/// The memory that a peer may make us use. The defaults are far above any reply that a lock client asks for.
 struct parse_limits {
     std::size_t max_bulk = std::size_t{1} << 20;    ///< bytes of one string or one line
     std::size_t max_skipped = std::size_t{1} << 30; ///< bytes of a longer string that is a reply of its own
@@ -28,20 +28,20 @@ struct parse_result {
         0; ///< bytes that are not needed any more: of the complete message, or skipped ones
 };
 
-/// An incremental parser of RESP2 and RESP3 that keeps its place and copies nothing.
+/// An incremental parser of RESP2 and RESP3 that keeps its position and copies nothing.
 ///
 /// Streamed strings and aggregates (`$?`) are refused: no server in use sends them. Memory grows with the
 /// bytes that were really received, never with a length that a peer merely announced.
 ///
-/// A reply that is one string beyond `max_bulk` is read past, and stands as an empty one: whoever may write keys could
-/// otherwise cut the connection with a large value under a name that is asked for.
+/// If a reply is one string beyond `max_bulk`, it is skipped, and read as an empty string. Otherwise a client that may
+/// write keys could cut the connection with a large value under a name that is asked for.
 class resp_parser {
 public:
     explicit resp_parser(parse_limits limits = {});
 
-    /// Parses one top-level message. `input` starts at the first byte of the message in progress; after
-    /// `need_more` the next call brings the same bytes without those consumed, wherever they now are, and more.
-    /// After `malformed` every call says so until `reset()`: the stream has lost its frame.
+    /// Parses one top-level message. `input` starts at the first byte of the message in progress. After `need_more` the
+    /// next call passes the same bytes without the consumed ones, at any address, and more. After `malformed` every
+    /// call returns `malformed` until `reset()`: the stream has lost its frame.
     parse_result next(std::string_view input);
 
     /// The message just completed, leading attributes included; empty in any other state. Good until the next

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t longest_host = 255;
 constexpr unsigned most_replicas = 1000;
 
-/// What a name server or a socket may be asked for.
+/// Is the text a name or an address that a name server or a socket may be asked for?
 bool is_host(std::string_view text)
 {
     constexpr std::string_view marks = ".-_:%";
@@ -36,7 +36,8 @@ sentinel_talk::sentinel_talk(endpoint const& where)
         append_command(output_, {"AUTH", user, password_});
     else if (!password_.empty())
         append_command(output_, {"AUTH", password_});
-    // The first knows of a new master before the second does, which alone tells of replicas that are away.
+    // The first command knows of a new master before the second does, but only the second counts replicas that are
+    // away.
     append_command(output_, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", group_});
     append_command(output_, {"SENTINEL", "MASTER", group_});
 }
@@ -62,7 +63,7 @@ sentinel_talk::step sentinel_talk::on_reply(std::span<resp_node const> message)
 
 sentinel_talk::step sentinel_talk::on_error(std::string_view words)
 {
-    // A server that does not know AUTH repeats its arguments, and cuts them short.
+    // A server that does not know AUTH repeats its arguments in the error, and cuts them short.
     auto const error = classify(words);
     bool const repeats =
         awaited_ == request::auth && (error == server_error::unknown_command || error == server_error::other);

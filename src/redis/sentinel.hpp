@@ -13,18 +13,19 @@
 
 namespace redlock::redis {
 
-/// What a Sentinel tells of a group of servers.
+/// A Sentinel's knowledge of a group of servers.
 struct group_view {
     address master;
-    unsigned replicas = 0; ///< that it has ever heard of, whether they can be reached or not
+    unsigned replicas = 0; ///< all that it has ever heard of, whether they can be reached or not
 };
 
-/// Asks a Sentinel who is the master of a group: bytes to send come out, replies go in. In RESP2, which all of them speak.
+/// Asks a Sentinel for the master of a group, in RESP2, which all Sentinels speak. Bytes to send come out, replies go
+/// in.
 class sentinel_talk {
 public:
     using step = handshake::step;
 
-    /// \param where its group, and with whose credentials Sentinels are asked
+    /// \param where the group, and the credentials for its Sentinels
     explicit sentinel_talk(endpoint const& where);
 
     /// Bytes to send now; may be empty.
@@ -37,7 +38,7 @@ public:
     /// Bounded, printable and without the password.
     [[nodiscard]] std::string const& failure_text() const noexcept { return failure_text_; }
 
-    /// When it is ready.
+    /// Valid when the step is `ready`.
     [[nodiscard]] group_view const& view() const noexcept { return view_; }
 
 private:

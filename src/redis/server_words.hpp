@@ -15,10 +15,10 @@ inline constexpr std::size_t longest_words = 200;
 /// No longer than `longest_words`; three dots at its end tell that it was.
 [[nodiscard]] std::string shorten(std::string text);
 
-/// Both, of no more than `longest_words`: what a server said, fit to be shown.
+/// Both, with at most `longest_words` characters: a server's text, fit to be shown.
 [[nodiscard]] std::string quote(std::string_view words);
 
-/// The same of a lock's name, in which control characters are shown as `\xNN`: it is told from others.
+/// The same for a lock's name. Control characters are shown as `\xNN`, so that different names differ.
 [[nodiscard]] std::string quote_name(std::string_view name);
 
 } // namespace redlock::redis

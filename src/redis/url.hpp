@@ -16,8 +16,7 @@ struct address {
     std::uint16_t port = 0;
 };
 
-/// Where a node is and what its URL says about talking to it. Empty optionals leave the choice to the
-/// configuration.
+/// The address of a node, and its URL's options. Empty optionals leave the choice to the configuration.
 struct endpoint {
     enum class kind : std::uint8_t { tcp, tls, unix_socket };
 
@@ -25,9 +24,9 @@ struct endpoint {
     std::string host = "localhost"; ///< tcp, tls: a name or a numeric address without brackets, in lower case
     std::uint16_t port = 6379;      ///< tcp, tls
     std::string path;               ///< unix_socket
-    std::string group;              ///< what Sentinels call the node's servers; empty: it is one server
+    std::string group;              ///< the Sentinels' name of the node's servers; empty: it is one server
     std::vector<address>
-        sentinels; ///< who knows which server of the group is the master; its host and port are theirs
+        sentinels; ///< the servers that know the group's master; then host and port are unused
     std::string username;
     std::string password;
     unsigned database = 0;
@@ -55,24 +54,24 @@ std::string display(address const& where);
 /// again.
 std::string display(endpoint const& node);
 
-/// True when both lead to one server, whatever the credentials, the database and the transport: a database or
-/// a TLS port does not make a second vote out of one machine. Of groups: when one Sentinel knows both by one name.
+/// True if both lead to one server, whatever the credentials, the database and the transport are: a database or a TLS
+/// port does not make a second vote out of one machine. Groups are the same if one Sentinel knows both by one name.
 bool same_server(endpoint const& a, endpoint const& b);
-/// And in the same database of it: what one client has locked there, another finds.
+/// True if they also use the same database: each finds the locks of the other.
 [[nodiscard]] inline bool same_keys(endpoint const& a, endpoint const& b)
 {
     return a.database == b.database && same_server(a, b);
 }
 
-/// What is wrong with a URL. Shows neither user nor password nor the values of options.
+/// A description of the error in a URL. Shows neither user nor password nor the values of options.
 struct url_error {
     std::string message;
 };
 
 /// `redis[s]://[[user][:pass]@]host[:port][/db][?key=value&…]`, `valkey[s]://` alike,
 /// `redis[s]+sentinel://[[user][:pass]@]host[:port][,host[:port]…]/group[?db=n&…]`, and
-/// `unix://[[user][:pass]@]/path[?db=n&…]`. Everything but the grammar's own marks may be percent-encoded,
-/// and an `@` in a password must be.
+/// `unix://[[user][:pass]@]/path[?db=n&…]`. Everything except the grammar's own marks may be percent-encoded, and an
+/// `@` in a password must be.
 std::variant<endpoint, url_error> parse_url(std::string_view url);
 
 } // namespace redlock::redis

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-/// The words that URLs are made of, whatever they mean.
+/// The parts of URLs, whatever they mean.
 namespace redlock::redis::url_parts {
 
-/// Leaves the parsing; parse_url() makes a url_error of it.
+/// Ends the parsing; parse_url() makes a url_error of it.
 struct failure {
     std::string reason;
 };
@@ -33,7 +33,7 @@ bool is_name(std::string_view text) noexcept;
 
 std::string lower(std::string_view text);
 
-/// Text up to the mark; `rest` keeps what follows the mark, or nothing where there is none.
+/// Returns the text up to the mark; `rest` keeps the text after the mark, or nothing if there is none.
 std::string_view split(std::string_view& rest, char mark) noexcept;
 
 /// Undoes percent-encoding; a failure's reason says `where`.

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-// What commands are written with that are sent often.
+// Writes the commands that are sent often.
 namespace redlock::redis {
 
 inline constexpr std::string_view crlf = "\r\n";
@@ -51,7 +51,7 @@ inline void append_argument(std::string& out, std::string_view argument)
 /// A call of a script, whose keys and arguments follow.
 class script_call {
 public:
-    /// \param arguments the keys and what follows them
+    /// \param arguments number of keys and of the arguments after them
     constexpr script_call(script const& called, unsigned keys, unsigned arguments)
         : called_(called), keys_(keys), words_(3 + arguments)
     {

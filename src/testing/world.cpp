@@ -46,7 +46,7 @@ std::string complaint(std::string const& what)
     return "redlock::testing::world: " + what;
 }
 
-/// \return for ever, if it is more
+/// \return a hundred years, if it is more
 milliseconds checked(milliseconds time, std::string const& of)
 {
     if (time < milliseconds::zero())
@@ -273,7 +273,7 @@ bool world::settle(std::function<bool()> const& condition)
     return met;
 }
 
-/// At the present moment.
+/// True if something happens at the present moment.
 bool world::something_happens()
 {
     if (context_.stopped())
@@ -437,7 +437,7 @@ void world::lose(lease& held)
         return;
     if (auto const its = state_->find(held.nonce())) {
         state_->remove(*its, held.nonce());
-        if (held.fencing_token() != 0) // an extension would set again what is only deleted
+        if (held.fencing_token() != 0) // an extension would set a deleted key again
             state_->overtake(*its, held.fencing_token());
     }
     state_->remove_share(held.nonce());

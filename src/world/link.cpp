@@ -23,12 +23,12 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Between two processes of one machine.
+/// The time between two processes of one machine.
 constexpr duration at_home = std::chrono::microseconds{20};
-/// Until the rest of a write is taken.
+/// The longest time until the rest of a write is taken.
 constexpr duration longest_stall = std::chrono::milliseconds{2};
 
-/// What a generic endpoint holds.
+/// Converts a generic endpoint.
 template <class Endpoint>
 Endpoint from_generic(net::endpoint const& generic)
 {
@@ -40,7 +40,7 @@ Endpoint from_generic(net::endpoint const& generic)
 
 } // namespace
 
-/// In order, and what a cut holds up is said again when it is over, as TCP does.
+/// The arrival time. The order is kept, and bytes that a cut holds up are sent again when it is over, as TCP does.
 duration link::arrival(duration& last, duration cut_until)
 {
     if (local())
@@ -51,7 +51,7 @@ duration link::arrival(duration& last, duration cut_until)
     return last;
 }
 
-/// Where there are pieces, bytes that were written together may come apart.
+/// In a network with `pieces`, bytes that were written together may arrive separately.
 void link::in_pieces(std::string bytes, void (link::*on)(std::string))
 {
     if (bytes.size() < 2 || net_.dice()() % 100 >= net_.pieces)
@@ -137,7 +137,7 @@ void link::end_behind(net::error_code ec)
     net_.time().at(back, [this, self = shared_from_this(), ec] { end(ec); });
 }
 
-/// run() of an executor does not return before it has ended.
+/// `run()` of an executor does not return before `busy` is released.
 sim_stream::completion sim_stream::under_way(completion done) const
 {
     return [done = std::move(done), busy = busy_.lock()](net::error_code ec, std::size_t bytes) {
@@ -247,7 +247,7 @@ void sim_stream::send(std::string bytes, completion done)
                       });
 }
 
-/// Where there are pieces, a write may be taken in part.
+/// In a network with `pieces`, a write may be taken in part.
 std::size_t sim_stream::taken_of(std::size_t size)
 {
     bool const part = net_.dice()() % 100 < net_.pieces;
@@ -295,7 +295,7 @@ std::size_t sim_stream::peek(asio::mutable_buffer into)
     return size;
 }
 
-/// What is unread is read, and thrown away.
+/// Unread bytes are read and dropped.
 void sim_stream::close()
 {
     if (link_ && !closed_ && !link_->arrived.empty())

@@ -23,7 +23,7 @@
 
 namespace redlock::world {
 
-/// One connection. Bytes keep their order in each direction, whatever befalls other connections.
+/// One connection. Bytes keep their order in each direction, whatever happens to other connections.
 class link : public std::enable_shared_from_this<link> {
 public:
     link(network& net, unsigned host, unsigned node, entrance by, server::connection_id id)
@@ -35,37 +35,37 @@ public:
     [[nodiscard]] server::connection_id id() const { return id_; }
     [[nodiscard]] bool local() const { return by_.local; }
     [[nodiscard]] bool secure() const { return by_.secure; }
-    /// Packets do not get through.
+    /// True while packets do not get through.
     [[nodiscard]] bool cut_off() const;
 
     /// \param heard called when there is something to read, or nothing more will come
     void open(std::function<void()> heard) { heard_ = std::move(heard); }
     void send(std::string bytes);
     void send_back(std::string bytes);
-    /// FIN from the client, behind what it sent.
+    /// Sends FIN from the client, behind its bytes.
     void close();
-    /// Nothing is delivered any more, and the client finds out now.
+    /// Nothing is delivered any more, and the client notices now.
     void reset();
-    /// What is said from now on arrives no sooner.
+    /// Bytes that are sent from now on arrive no sooner.
     void hold_until(duration when) { last_there_ = std::max(last_there_, when); }
-    /// A middleman resets the client's side alone: what was sent before still arrives.
+    /// A middleman resets the client's side alone: bytes that were sent before still arrive.
     void reset_client();
-    /// The client finds out behind what was said to it: a reset, or FIN.
+    /// The client notices a reset or FIN behind the bytes that were sent to it.
     void end_behind(net::error_code);
-    /// A packet was lost for good: nothing that comes behind it is delivered, and neither end is told.
+    /// A packet was lost permanently: nothing behind it is delivered, and neither end is told.
     void lose() { lost_ = true; }
     [[nodiscard]] bool lost() const { return lost_; }
 
     std::string arrived;     ///< and not read yet
-    net::error_code ended{}; ///< what comes behind it
+    net::error_code ended{}; ///< the end behind the bytes
 
-    /// What is written is not accepted any more.
+    /// True if written bytes are not accepted any more.
     [[nodiscard]] bool broken() const { return ended && ended != boost::asio::error::eof; }
 
     tls_end tls{};
-    std::string enciphered; ///< of what came, where it is TLS
+    std::string enciphered; ///< bytes that have arrived through TLS
     std::string unread;     ///< by the server, which is busy
-    bool finished = false;  ///< FIN stands behind it
+    bool finished = false;  ///< FIN follows
 private:
     [[nodiscard]] duration arrival(duration& last, duration cut_until);
     void end(net::error_code);
@@ -81,13 +81,13 @@ private:
     duration last_there_{};
     duration last_back_{};
     bool lost_ = false;
-    bool still_arrives_ = false; ///< though the client's side has ended
+    bool still_arrives_ = false; ///< although the client's side has ended
     std::function<void()> heard_;
 };
 
 class sim_stream final : public net::stream {
 public:
-    /// \param busy held while something is under way
+    /// \param busy held while an operation is under way
     sim_stream(network& net, unsigned host, net::any_io_executor executor, std::weak_ptr<void> busy)
         : net_(net), host_(host), executor_(std::move(executor)), busy_(std::move(busy))
     {}
@@ -106,14 +106,14 @@ public:
     void drop() override;
     void finish(std::string rest) override;
 
-    /// \name For what is put over it
+    /// \name For a stream over this one
     ///@{
     using completion = std::function<void(net::error_code, std::size_t)>;
     void read_some(boost::asio::mutable_buffer, completion);
     void send(std::string bytes, completion);
-    /// Nobody is told.
+    /// Forgets the handler.
     void stop_reading() { reading_ = nullptr; }
-    /// Tells it on the executor.
+    /// Calls it on the executor.
     void complete(completion, net::error_code, std::size_t bytes = 0);
     ///@}
 

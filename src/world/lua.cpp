@@ -20,8 +20,8 @@ extern "C" {
 
 namespace redlock::world {
 
-/// A C function of Lua ends by longjmp where it fails, which destroys no object. So what has a destructor lives here, and not in
-/// such a function; and no exception passes through Lua.
+/// A C function of Lua that fails ends by longjmp, which destroys no object. Therefore objects with a destructor are
+/// members of this class, and no such function has any. No exception passes through Lua.
 class lua::machine {
 public:
     machine();
@@ -66,9 +66,9 @@ private:
     std::unique_ptr<lua_State, closer> state_{luaL_newstate()};
     script const* script_ = nullptr;
     executor const* executor_ = nullptr;
-    std::vector<std::string> words_; ///< of the command that is executed
+    std::vector<std::string> words_; ///< command that is executed
     std::string reply_;              ///< to it
-    std::size_t read_ = 0;           ///< so much of it is Lua's already
+    std::size_t read_ = 0;           ///< bytes of it that Lua has
     std::string said_;               ///< by the script
     bool no_memory_ = false;
 };
@@ -111,7 +111,7 @@ lua::machine::machine()
                 lua_setfield(l, -2, name);
             }
             lua_setglobal(l, "redis");
-            lua_newtable(l); // of globals: what is not there is a mistake
+            lua_newtable(l); // for globals: an unknown name is an error
             lua_pushcfunction(l, no_such_global);
             lua_setfield(l, -2, "__index");
             lua_pushcfunction(l, no_new_global);
@@ -193,7 +193,7 @@ void lua::machine::set_global(char const* name, std::span<std::string const> val
     lua_rawset(l, LUA_GLOBALSINDEX);
 }
 
-/// Compiled once. False: it is no Lua, and why is on the stack.
+/// Compiles the script once. False: it is no Lua, and the reason is on the stack.
 bool lua::machine::load()
 {
     lua_State* const l = state_.get();
@@ -275,7 +275,7 @@ std::string_view lua::machine::line_of_reply()
     return line;
 }
 
-/// Nothing is false, a status is a table with `ok`, and an error one with `err`.
+/// Pushes nil as false, a status as a table with `ok`, and an error as one with `err`.
 void lua::machine::push_reply()
 {
     lua_State* const l = state_.get();
@@ -314,7 +314,7 @@ void lua::machine::push_error(lua_State* l, char const* text, std::size_t size)
     lua_setfield(l, -2, "err");
 }
 
-/// As Lua's own, but that it tells of an error's words alone.
+/// As Lua's own `pcall`, but gives only the text of an error.
 int lua::machine::protected_call(lua_State* l)
 {
     luaL_checkany(l, 1);
@@ -345,7 +345,7 @@ int lua::machine::error_reply(lua_State* l)
     return 1;
 }
 
-/// Notes in an error the line of the script at which it happened, not that of a function which the script called.
+/// Adds to an error the line of the script at which it happened, not that of a function which the script called.
 int lua::machine::explain(lua_State* l)
 {
     if (lua_type(l, 1) != LUA_TTABLE) {
@@ -392,7 +392,7 @@ void lua::machine::say_error()
     say_line("-", lua_tostring(l, -1));
 }
 
-/// Ends of lines within it are spaces.
+/// Replaces line ends in the text by spaces.
 void lua::machine::say_line(std::string_view sign, std::string_view text)
 {
     say(sign);
@@ -404,7 +404,7 @@ void lua::machine::say_line(std::string_view sign, std::string_view text)
     say("\r\n");
 }
 
-/// The value on top of the stack. False is nothing, and of a number its whole part is told.
+/// Converts the value on top of the stack. False becomes nil, and a number its whole part.
 void lua::machine::say_value()
 {
     lua_State* const l = state_.get();
@@ -427,7 +427,7 @@ void lua::machine::say_value()
     }
 }
 
-/// An error, a status, or an array up to the first nil.
+/// Converts an error, a status, or an array up to the first nil.
 void lua::machine::say_table()
 {
     lua_State* const l = state_.get();

@@ -10,7 +10,7 @@
 
 namespace redlock::world {
 
-/// The Lua of one server, which runs scripts as Redis does: what they may use, and how values become replies and back.
+/// The Lua of one server. It runs scripts as Redis does, with the same libraries and the same conversion of values.
 class lua {
 public:
     /// Executes one command. Its reply is by RESP2.

@@ -23,7 +23,7 @@ void look_ups::ask(question what)
         begin();
 }
 
-/// What was cancelled before it began ends then; what is cancelled later does not notice.
+/// A look-up that was cancelled before it began ends then; one that is cancelled later does not notice.
 void look_ups::begin()
 {
     names const& all = net_.names();

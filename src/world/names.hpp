@@ -21,18 +21,19 @@ namespace redlock::world {
 
 class network;
 
-/// What the name servers know, and how they answer everybody.
+/// The records of the name servers, and their answers to all clients.
 struct names {
     std::map<std::string, std::vector<boost::asio::ip::address_v4>> known{};
     duration latency = std::chrono::microseconds{200}; ///< at most
-    net::error_code trouble{};                         ///< what they say instead of an address
+    net::error_code trouble{};                         ///< the error that they give instead of an address
     duration silent_until{};
 
-    /// So long an answer is waited for; then it is to be tried again.
+    /// An answer is awaited for this time; then the error says "try again".
     static constexpr duration patience = std::chrono::seconds{5};
 };
 
-/// One process's look-ups, one after the other as on Asio's one thread for them: nothing interrupts one that has begun.
+/// One process's look-ups, one after the other as on Asio's one thread for them: a look-up that has begun cannot be
+/// interrupted.
 class look_ups : public std::enable_shared_from_this<look_ups> {
 public:
     look_ups(network& net, unsigned host) : net_(net), host_(host) {}

@@ -85,7 +85,8 @@ void network::hang_up(unsigned number, std::shared_ptr<link> const& from)
     serve(number, from);
 }
 
-/// What came while it stalled is executed when it goes on, also for a client that has hung up meanwhile.
+/// Bytes that came while the server stalled are executed when it continues, also those of a client that has hung up
+/// meanwhile.
 void network::serve(unsigned number, std::shared_ptr<link> const& from)
 {
     node& n = *nodes_[number];
@@ -97,7 +98,7 @@ void network::serve(unsigned number, std::shared_ptr<link> const& from)
         return time_.at(n.stalled_until, [this, number, from] { serve(number, from); });
     if (!n.up)
         return;
-    if (!links_.contains(from->id())) // of an earlier life
+    if (!links_.contains(from->id())) // a link to an earlier process
         return from->reset();
     if (from->secure() && !decipher(number, from))
         return;
@@ -109,7 +110,7 @@ void network::serve(unsigned number, std::shared_ptr<link> const& from)
         forget(number, from->id());
 }
 
-/// False: that is all, for now or for good.
+/// False: there is nothing more, for now or permanently.
 bool network::decipher(unsigned number, std::shared_ptr<link> const& from)
 {
     node& n = *nodes_[number];
@@ -145,13 +146,15 @@ void network::speak(unsigned number, server::connection_id id)
     to->send_back(std::move(bytes));
 }
 
-/// Its server has executed what it answers.
+/// The server has executed the commands that the answer belongs to.
 void network::cut_answer(unsigned number, std::shared_ptr<link> const& to, std::string const& bytes)
 {
     if (auto const some = dice_() % bytes.size(); some != 0)
         to->send_back(bytes.substr(0, some));
     to->end_behind(asio::error::connection_reset);
-    time_.after({}, [this, number, id = to->id()] { forget(number, id); }); // it may be telling others
+    time_.after({},
+                [this, number, id = to->id()] { forget(number, id); }); // the server may be writing to other
+                                                                        // clients
 }
 
 std::shared_ptr<link> network::join(unsigned host, unsigned number, entrance by)
@@ -193,7 +196,7 @@ void network::kill(std::size_t number, bool with_rst)
     }
 }
 
-/// Its first digits tell it from all others, as those that a server draws do.
+/// Its first digits differ from those of all other ids, as they do for real servers.
 std::string network::new_id(char fill)
 {
     std::string const life = std::to_string(++lives_);

@@ -30,20 +30,20 @@ namespace redlock::world {
 
 class network;
 
-/// One server with its place in the network, its clock and what has befallen it.
+/// One server with its address, its clock and its faults.
 struct node {
     node(network&, unsigned number);
 
     server redis;
-    duration clock_ahead{}; ///< of its wall clock, before true time
+    duration clock_ahead{}; ///< how far the wall clock is ahead of true time
     double clock_rate = 1;
-    bool up = true;           ///< somebody listens
-    bool reachable = true;    ///< otherwise packets are lost for good, and with them the connections
-    bool cuts_answer = false; ///< the next thing that it says is broken off by a reset
+    bool up = true;           ///< the server listens
+    bool reachable = true;    ///< otherwise packets are lost permanently, and with them the connections
+    bool cuts_answer = false; ///< the next answer is cut off by a reset
     duration stalled_until{};
-    /// Whoever sits between: gets all that it says on a connection, and passes on what he likes.
+    /// A middleman: receives all that the server sends on a connection, and returns what the client receives.
     std::function<std::string(server::connection_id, std::string)> garble{};
-    /// Told of all that is said to it, write by write.
+    /// Receives all that is sent to the server, write by write.
     std::function<void(server::connection_id, std::string_view)> overhear{};
     tls_traits tls{};
     boost::asio::ip::address_v4 address;
@@ -53,15 +53,15 @@ struct node {
     void run_clock_at(double rate, duration now);
 };
 
-/// How a client and a node hear of each other.
+/// The network between a client and a node.
 struct path {
     duration latency = std::chrono::microseconds{100};
     duration jitter{};
-    duration cut_there_until{}; ///< what is sent before comes after
+    duration cut_there_until{}; ///< bytes that are sent earlier arrive later
     duration cut_back_until{};
 };
 
-/// Where a connection comes in.
+/// The kind of address at which a connection arrives.
 struct entrance {
     bool local = false;  ///< by a socket of the server's machine, where no packet is lost
     bool secure = false; ///< speaks TLS
@@ -87,9 +87,9 @@ public:
     [[nodiscard]] static std::string path_of(std::size_t i) { return "/world/" + name(i); }
     static constexpr std::uint16_t port = 6379;
     static constexpr std::uint16_t tls_port = 6380;
-    /// Whoever asks there hears nothing. At other addresses without a server he is refused.
+    /// An address without a server that never answers. Other addresses without a server refuse connections.
     static constexpr auto nowhere = 0x7f4e0001U; // 127.78.0.1
-    /// Nothing: nobody has it.
+    /// Empty: no server has the address.
     [[nodiscard]] std::optional<unsigned> at_address(boost::asio::ip::address_v4) const;
     [[nodiscard]] world::names& names() { return names_; }
     [[nodiscard]] path& between(unsigned host, std::size_t node) { return paths_[{host, node}]; }
@@ -97,34 +97,34 @@ public:
     [[nodiscard]] std::shared_ptr<net::stream> make_stream(unsigned host, net::any_io_executor const&,
                                                            std::weak_ptr<void> busy);
     void run_server(unsigned node, std::shared_ptr<link> const&, std::string const& bytes);
-    /// FIN has come.
+    /// Handles FIN.
     void hang_up(unsigned node, std::shared_ptr<link> const&);
 
-    /// Its process ends. Clients hear of it, or, where the machine is gone, do not.
+    /// Ends its process. If `with_rst` is false, the machine is gone, too, and clients do not notice.
     void kill(std::size_t node, bool with_rst = true);
     using data = std::map<std::string, keyspace::value>;
     /// A new process with these keys, as from an append-only file.
     void start(std::size_t node, data keys = {});
-    /// A replica takes its place, which has been there for as long, with what had been told to it.
+    /// Replaces it by a replica of the same uptime, with the data that the replica had received.
     void promote(std::size_t node, data keys);
-    /// It is told to follow another server, which has no key; and then to follow nobody.
+    /// Makes it follow another server, which has no key. `lead` makes it a master again.
     void follow(std::size_t node);
     void lead(std::size_t node);
     /// \param host only those of this one
     void reset_connections(std::size_t node, std::optional<unsigned> host = {});
-    /// What comes on the connections that stand arrives late, as a whole behind what comes on later ones.
+    /// Delays the bytes of existing connections: they arrive behind those of later connections.
     void hold_connections(std::size_t node, unsigned host, duration until);
-    /// A middleman resets the client's side of them: what was sent before still arrives.
+    /// A middleman resets the client's side of them: bytes that were sent before still arrive.
     void reset_clients(std::size_t node, unsigned host);
-    /// With FIN, behind what was said.
-    /// \param announced by close_notify, where they are TLS
+    /// Ends them with FIN, behind the bytes that were sent.
+    /// \param announced by close_notify, if they are TLS
     void close_connections(std::size_t node, bool announced);
-    /// Its name tells its address, and no other one.
+    /// Makes its name resolve to its address alone.
     void tell_address(std::size_t node) { names_.known[name(node)] = {nodes_[node]->address}; }
-    /// Its machine gets another address, which its name does not tell yet. Its process goes on.
+    /// Gives its machine another address, which its name does not resolve to yet. Its process goes on.
     void move(std::size_t node, bool with_rst);
 
-    /// That process was killed: what it has not sent yet never is, and its machine ends its connections.
+    /// That process was killed: bytes that are not sent yet never are, and its machine ends its connections.
     void bury(unsigned host);
     [[nodiscard]] bool buried(unsigned host) const { return dead_.contains(host); }
 

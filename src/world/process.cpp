@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Counts in the process's own time; so it waits longer where that is slow.
+/// Counts in the process's own time; if that is slow, the alarm waits longer.
 class sim_alarm final : public net::alarm {
 public:
     sim_alarm(sim_machine& machine, net::any_io_executor executor, net::alarm_listener& listener)
@@ -48,14 +48,14 @@ public:
     }
 
 private:
-    /// What is going to happen holds it, and not the alarm: so the owner goes when nothing happens any more.
+    /// Owned by the event, and not by the alarm: the owner is released when no event follows.
     struct waiting {
         std::shared_ptr<void> owner; ///< null: told
         std::shared_ptr<void> busy;
         unsigned tag;
     };
 
-    /// Without an owner this is gone, too.
+    /// Without an owner the alarm is destroyed, too.
     void ring(duration when, std::shared_ptr<waiting> const& set)
     {
         machine_.net().time().at(when, [this, set] {
@@ -103,7 +103,7 @@ core::instant sim_machine::read_clocks() const noexcept
     return {then_.boot + scaled(passed, boot_rate_), then_.raw + scaled(passed, raw_rate_)};
 }
 
-/// Never early.
+/// Rounds up, so that no timer is early.
 duration sim_machine::timer_takes(duration delay) const
 {
     return scaled(delay, 1 / boot_rate_) + std::chrono::microseconds{1};

@@ -27,7 +27,7 @@ namespace redlock::world {
 
 class process;
 
-/// A process's clocks, chance and connections.
+/// A process's clocks, random numbers and connections.
 class sim_machine final : public net::machine {
 public:
     sim_machine(network&, unsigned host, std::uint64_t seed);
@@ -45,24 +45,24 @@ public:
     [[nodiscard]] std::shared_ptr<net::stream> secure(std::shared_ptr<net::stream> plain, net::peer const&,
                                                       std::string const&, net::error_code&) override;
 
-    /// What a child finds after a fork: pages are empty.
+    /// Empties the pages, as a fork does for a child.
     void be_copied();
 
-    /// From now on its clocks run at these rates, beside true time.
+    /// From now on its clocks run at these rates, relative to true time.
     void run_at(double boot_rate, double raw_rate);
-    /// CLOCK_BOOTTIME alone goes on.
+    /// Only CLOCK_BOOTTIME continues.
     void sleep_until(duration when);
 
     /// Timers run by CLOCK_MONOTONIC, which is slewed as CLOCK_BOOTTIME is.
     [[nodiscard]] duration timer_takes(duration delay) const;
-    /// Timers that are due before go off then, though all else goes on: the machine is busy.
+    /// Timers that are due before expire then, though all else continues: the machine is busy.
     void hold_timers_until(duration when) { timers_held_until_ = std::max(timers_held_until_, when); }
     [[nodiscard]] duration timers_held_until() const { return timers_held_until_; }
-    /// Of its wall clock, before true time.
+    /// Sets how far its wall clock is ahead of true time.
     void set_wall_clock(duration ahead) { wall_ahead_ = ahead; }
 
     [[nodiscard]] network& net() { return net_; }
-    /// Held by what is under way.
+    /// Held by operations that are under way.
     [[nodiscard]] std::shared_ptr<void> busy() const { return busy_; }
     [[nodiscard]] bool is_busy() const { return busy_.use_count() != 1; }
 
@@ -95,17 +95,17 @@ public:
     [[nodiscard]] redlock::client make_client(config);
     [[nodiscard]] boost::asio::io_context& context() { return *context_; }
     [[nodiscard]] sim_machine& machine() { return *machine_; }
-    /// Runs what is ready. False: nothing was, or it is stopped.
+    /// Runs ready handlers. False: there were none, or the process is stopped.
     bool run();
-    /// Would run() of its context have returned? Only after `run()` has said that nothing is ready.
+    /// Would run() of its context have returned? Ask only after `run()` has returned false.
     [[nodiscard]] bool done() const { return context_->stopped() && !machine_->is_busy(); }
-    /// Has nobody any of its clients any more?
+    /// True if nobody owns any of its clients any more.
     [[nodiscard]] bool has_forgotten_clients() const;
-    /// SIGSTOP, until true time has come so far.
+    /// SIGSTOP, until this true time.
     void pause_until(duration when) { paused_until_ = when; }
     [[nodiscard]] bool paused() const;
     [[nodiscard]] duration goes_on_at() const { return paused_until_; }
-    /// Stopped, or its timers are: it cannot do everything in time before then.
+    /// The end of the time for which it, or its timers, are stopped: before then it may be late.
     [[nodiscard]] duration late_until() const;
 
 private:

@@ -14,7 +14,7 @@ namespace redlock::world {
 
 namespace {
 
-/// The connection of who asks with `execute`.
+/// The connection of commands from `execute`.
 constexpr server::connection_id somebody_else = ~0U;
 
 std::string no_permission(std::string const& command, server::release version)
@@ -37,7 +37,7 @@ std::string append_pair(std::string const& name, std::string const& told)
     return reply::bulk(name) + reply::bulk(told);
 }
 
-/// Valkey tells which Redis it is compatible with.
+/// Valkey gives the version of Redis with which it is compatible.
 std::string redis_version(server::release version)
 {
     switch (version) {
@@ -109,7 +109,7 @@ std::string server::execute(std::vector<std::string> const& command, std::int64_
     return said;
 }
 
-/// To whom the key was shown; once.
+/// Tells the connections to which the key was shown; once.
 void server::changed(std::string const& key)
 {
     auto const at = tracked_.find(key);
@@ -138,7 +138,7 @@ void server::forget_whom_to_tell()
 
 void server::invalidate(connection_id id, std::string const& keys)
 {
-    if (!connections_.at(id).resp3) // it has nothing to say it with
+    if (!connections_.at(id).resp3) // RESP2 has no pushes
         return;
     std::string const said = ">2\r\n" + reply::bulk("invalidate") + keys;
     if (id == current_) {
@@ -210,7 +210,7 @@ bool server::knows(command_form const& command) const
            (command.name != "delifeq" || is.version == release::valkey_9_1);
 }
 
-/// In the order in which a real one looks.
+/// Checks in the order in which a real server does.
 std::string server::refusal(connection const& c, command_form const& command) const
 {
     std::string const name(command.name);
@@ -238,7 +238,7 @@ std::string server::write_refusal(command_form const& command) const
 {
     if (is.replica)
         return (command.flags & writes) != 0 ? "READONLY You can't write against a read only replica." : "";
-    // Redis 8 keeps channels in memory that it may not have.
+    // Redis 8 needs memory for channels.
     bool const subscribes = is.version == release::redis_8_6 && command.name == "subscribe";
     if (is.out_of_memory && (subscribes || (command.flags & takes_memory) != 0))
         return "OOM command not allowed when used memory > 'maxmemory'.";
@@ -340,7 +340,7 @@ std::string server::ping(connection& c, words const& command)
 
 std::string server::info(connection&, words const&)
 {
-    // Of two clocks in whole seconds: it may be one too much.
+    // A difference of two clocks in whole seconds: it may be one too large.
     auto const uptime = now_us_ / 1'000'000 - is.started_us / 1'000'000;
     bool const promoted = is.replid2.find_first_not_of('0') != std::string::npos;
     std::string text = "# Server\r\nredis_version:" + redis_version(is.version) + "\r\n" +
@@ -370,7 +370,7 @@ std::string server::time(connection&, words const&)
            reply::bulk(std::to_string(now_us_ % 1'000'000));
 }
 
-/// After the command: what it finds to have expired it has not shown before.
+/// Called after the command: a key that the command finds expired does not count as shown before.
 void server::remember_what_was_shown()
 {
     words const shown = std::exchange(shown_, {});

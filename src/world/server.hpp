@@ -18,16 +18,16 @@
 
 namespace redlock::world {
 
-/// One Redis server as a value: it answers as a real one does to whatever the library sends (a test compares
-/// them byte for byte). It has no socket, no clock and no thread.
+/// One Redis server as a value: it answers the library's commands as a real one does (a test compares them byte for
+/// byte). It has no socket, no clock and no thread.
 class server {
 public:
     using connection_id = unsigned;
 
-    /// Those from Redis 8.4 and Valkey 9.0 on have commands that compare, each its own.
+    /// Redis from 8.4 and Valkey from 9.0 on have commands that compare, each its own.
     enum class release : std::uint8_t { redis_7_0, redis_8_6, valkey_9_1 };
 
-    /// What is told in INFO and CONFIG, and how it treats clients. May change at any time.
+    /// The contents of INFO and CONFIG, and the treatment of clients. May change at any time.
     struct traits {
         release version = release::redis_7_0;
         std::string run_id{};
@@ -40,21 +40,22 @@ public:
         bool loading = false;
         bool out_of_memory = false;
         bool resp3 = true;
-        /// Redis 7.0: a script that reads anything is told of all keys that it declares; later ones: of what it reads.
+        /// Redis 7.0: a script that reads any key is told of all keys that it declares; later ones: of those that it
+        /// reads.
         bool shows_declared_keys = true;
-        /// Redis 7.0: whoever publishes to itself hears it before the answer; since 7.2: after it.
+        /// Redis 7.0: a client that publishes to itself receives the message before the answer; since 7.2: after it.
         bool own_messages_first = true;
         bool append_only = false;
         std::string append_fsync = "everysec";
         std::uint64_t maxmemory = 0;
         std::string maxmemory_policy = "noeviction";
-        std::string password{};            ///< of the default user; empty: none
+        std::string password{};            ///< the default user's; empty: none
         std::set<std::string> forbidden{}; ///< commands, in lower case, that the user may not run
-        bool forbidden_channels = false;   ///< the user may use none
-        std::string forbidden_key{};       ///< that no script may name; empty: none
+        bool forbidden_channels = false;   ///< the user may use no channel
+        std::string forbidden_key{};       ///< no script may name it; empty: none
     };
 
-    /// \param spoke called with each connection that has more to say
+    /// \param spoke called with each connection that has more output
     explicit server(std::function<void(connection_id)> spoke) : spoke_(std::move(spoke)) {}
 
     traits is{};
@@ -63,20 +64,20 @@ public:
     void disconnect(connection_id);
     /// \param now_us its clock's, since 1970
     void receive(connection_id, std::string_view bytes, std::int64_t now_us);
-    /// What it has said there since it was asked last.
+    /// Returns the output of a connection since the last call.
     [[nodiscard]] std::string take_output(connection_id);
 
-    /// As somebody else's command, on a connection of his own.
+    /// Executes a command of another client, on a connection of its own.
     [[nodiscard]] std::string execute(std::vector<std::string> const& words, std::int64_t now_us);
     void flush_scripts() { scripts_.clear(); }
-    /// Its tracking table is full: it tells of keys as if they had changed.
+    /// Its tracking table is full: it reports keys as if they had changed.
     void forget_whom_to_tell();
     [[nodiscard]] keyspace& keys() { return keys_; }
-    /// Commands that came on connections so far.
+    /// Commands that were received on connections so far.
     [[nodiscard]] std::uint64_t received() const { return received_; }
     /// Commands that were executed so far, those inside scripts included.
     [[nodiscard]] std::uint64_t executed() const { return executed_; }
-    /// Its process ends: connections are gone, scripts too, and the keys unless they are put back.
+    /// Ends its process: connections and scripts are gone, and the keys unless they are restored.
     void die();
 
 private:
@@ -87,11 +88,11 @@ private:
         bool authenticated = false;
         bool tracking = false;
         bool no_loop = false;
-        std::set<std::string> channels{}; ///< that it has subscribed to
+        std::set<std::string> channels{}; ///< the subscriptions
     };
     using words = std::vector<std::string>;
 
-    /// What it knows of a command.
+    /// The properties of a command.
     struct command_form {
         std::string_view name;
         std::size_t length; ///< in words, at least, its name included
@@ -100,8 +101,8 @@ private:
     };
     static constexpr unsigned writes = 1;
     static constexpr unsigned takes_memory = 2;
-    static constexpr unsigned while_loading = 4;   ///< answered then, too
-    static constexpr unsigned while_listening = 8; ///< by RESP2: answered then, too
+    static constexpr unsigned while_loading = 4;   ///< answered while loading, too
+    static constexpr unsigned while_listening = 8; ///< answered while a RESP2 connection is subscribed, too
     static constexpr unsigned not_in_scripts = 16;
     [[nodiscard]] static command_form const* form_of(std::string_view name);
     [[nodiscard]] bool knows(command_form const&) const;
@@ -178,10 +179,10 @@ private:
     std::map<std::string, std::string> scripts_; ///< by their hashes
     std::unique_ptr<lua> lua_;                   ///< once a script was run
     bool in_script_ = false;
-    words shown_;                           ///< keys, by the command that is executed
+    words shown_;                           ///< keys that were shown by the command that is executed
     std::span<std::string const> declared_; ///< keys of the script that runs
-    connection_id current_ = 0;             ///< whose command is being executed
-    std::string own_messages_;              ///< that it is told after its answer
+    connection_id current_ = 0;             ///< the connection whose command is being executed
+    std::string own_messages_;              ///< sent to it after its answer
     std::string own_invalidations_;         ///< likewise
     std::int64_t now_us_ = 0;
     std::uint64_t received_ = 0;

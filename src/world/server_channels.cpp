@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whom a server tells what is said on its channels.
+// The subscribers of a server's channels, and their messages.
 #include "world/reply.hpp"
 #include "world/server.hpp"
 
@@ -28,7 +28,7 @@ std::string server::subscribe(connection& c, words const& command)
     return said;
 }
 
-/// From all, where none is named.
+/// If no channel is named, all of them.
 std::string server::unsubscribe(connection& c, words const& command)
 {
     words channels(command.begin() + 1, command.end());
@@ -50,7 +50,7 @@ std::string server::publish(connection&, words const& command)
     return reply::number(static_cast<std::int64_t>(tell(command[1], command[2])));
 }
 
-/// \returns to how many
+/// \returns the number of receivers
 std::size_t server::tell(std::string const& channel, std::string const& text)
 {
     std::vector<connection_id> listeners;

@@ -22,7 +22,7 @@ std::string score_text(double score)
     return {text.data(), static_cast<std::size_t>(size)};
 }
 
-/// "(5" is above or below it.
+/// "(5" excludes 5 itself.
 std::optional<sorted_set::bounds> bounds_of(std::string const& least, std::string const& most)
 {
     bool const above = least.starts_with('(');
@@ -34,7 +34,7 @@ std::optional<sorted_set::bounds> bounds_of(std::string const& least, std::strin
     return sorted_set::bounds{*from, *to, above, below};
 }
 
-/// Pairs in RESP3.
+/// RESP3 has pairs.
 std::string with_score(sorted_set::member const& one, bool resp3)
 {
     std::string const score = score_text(one.score);
@@ -153,7 +153,7 @@ std::string server::del(connection&, words const& command)
     return reply::number(gone);
 }
 
-/// Without a condition it deletes whatever is there.
+/// Without a condition it deletes any key.
 std::string server::delex(connection&, words const& command)
 {
     if (command.size() == 2)
@@ -174,7 +174,7 @@ std::string server::delifeq(connection&, words const& command)
     return reply::number(gone ? 1 : 0);
 }
 
-/// A list that nobody looks into.
+/// A list whose content is not kept.
 std::string server::rpush(connection&, words const& command)
 {
     auto const* const found = keys_.find(command[1], now());
@@ -241,7 +241,7 @@ std::string server::zrem(connection&, words const& command)
     return reply::number(static_cast<std::int64_t>(gone));
 }
 
-/// What it cannot read stops it before it looks.
+/// Arguments that cannot be read are refused before the key is looked at.
 std::string server::zrange(connection& c, words const& command)
 {
     auto const refuse = [&](std::string_view why) {

@@ -12,7 +12,7 @@
 
 namespace redlock::world {
 
-/// Members in the order of their scores; where scores are the same, of their bytes.
+/// Members in the order of their scores; equal scores, in the order of their bytes.
 class sorted_set {
 public:
     struct member {
@@ -24,8 +24,8 @@ public:
     struct bounds {
         double least;
         double most;
-        bool above = false; ///< the least itself is left out
-        bool below = false; ///< the most itself is
+        bool above = false; ///< the least itself is excluded
+        bool below = false; ///< the most itself is excluded
         [[nodiscard]] bool operator()(double score) const
         {
             return (above ? score > least : score >= least) && (below ? score < most : score <= most);
@@ -47,7 +47,7 @@ public:
         auto const at = rank(name);
         return at ? std::optional(members_[*at].score) : std::nullopt;
     }
-    /// How many are within these bounds.
+    /// Returns how many are within these bounds.
     [[nodiscard]] std::size_t count(bounds const& where) const
     {
         return static_cast<std::size_t>(std::ranges::count_if(members_, where, &member::score));
@@ -76,13 +76,13 @@ public:
         return std::erase_if(members_, [name](member const& one) { return one.name == name; }) != 0;
     }
 
-    /// How many there were.
+    /// Returns how many were removed.
     std::size_t remove(bounds const& where)
     {
         return std::erase_if(members_, [&](member const& one) { return where(one.score); });
     }
 
-    /// From one rank to another, both included; below zero they count from the end.
+    /// Returns members from one rank to another, both included; negative ranks count from the end.
     [[nodiscard]] std::vector<member> range(std::ptrdiff_t first, std::ptrdiff_t last) const
     {
         auto const count = static_cast<std::ptrdiff_t>(members_.size());

@@ -21,7 +21,7 @@ void timeline::end()
 {
     over_ = true;
     due_ = nullptr;
-    auto const dropped = std::exchange(events_, {}); // what they hold may ask for more
+    auto const dropped = std::exchange(events_, {}); // their destructors may add events
 }
 
 bool timeline::step(duration until)

@@ -12,19 +12,19 @@ namespace redlock::world {
 
 using core::duration;
 
-/// What is going to happen, in order. Time goes on only from one event to the next.
+/// Future events, in order. Time advances only from one event to the next.
 class timeline {
 public:
     [[nodiscard]] duration now() const { return now_; }
-    /// Nothing is going to happen.
+    /// True if there is no event.
     [[nodiscard]] bool empty() const { return events_.empty(); }
     void at(duration when, std::function<void()> what);
     void after(duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
-    /// Goes on to the next event and lets it happen. False: there is none until then.
+    /// Advances to the next event and runs it. False: there is none until then.
     bool step(duration until = duration::max());
-    /// \param due called when something is to happen at the present moment
+    /// \param due called when there is an event at the present moment
     void on_due(std::function<void()> due) { due_ = std::move(due); }
-    /// Nothing happens any more.
+    /// Drops all events, and accepts no more.
     void end();
     [[nodiscard]] std::uint64_t happened() const { return happened_; }
 

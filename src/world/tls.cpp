@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t header_size = 5;
 constexpr std::size_t longest_record = std::size_t{16} * 1024;
 
-/// What is said in handshakes; the certificate stands behind the server's greeting.
+/// The contents of handshakes; the certificate follows the server's greeting.
 constexpr std::string_view hello = "hello";
 constexpr std::string_view finished = "finished";
 constexpr std::string_view ticket = "ticket";
@@ -109,7 +109,7 @@ void tls_end::greet(heard& now, std::string const& content, tls_traits const& ho
     }
 }
 
-/// Tells of every record, with what it holds in `content_`; or that there will be none.
+/// Calls `done` for every record, with its content in `content_`; or when there will be none.
 void sim_tls_stream::next_record(completion done)
 {
     if (auto record = tls_record::take(raw_)) {
@@ -138,7 +138,7 @@ void sim_tls_stream::handshake(net::resumption done)
                  });
 }
 
-/// The server has shown its certificate.
+/// Called when the server has shown its certificate.
 void sim_tls_stream::shaken(net::error_code ec, completion const& done)
 {
     if (ec)
@@ -162,7 +162,7 @@ void sim_tls_stream::await_content(completion done)
     });
 }
 
-/// At most one record at a time.
+/// Takes at most one record at a time.
 std::size_t sim_tls_stream::take(asio::mutable_buffer into)
 {
     std::size_t const size = std::min(into.size(), content_.size());
@@ -191,7 +191,7 @@ void sim_tls_stream::write(asio::const_buffer bytes, net::resumption done)
     plain_->send(tls_record::wrap(tls_record::data, content), std::move(done));
 }
 
-/// A record cannot be taken back: all of it is under way, and the next waits.
+/// A record cannot be taken back: all of it is under way, and the next one waits.
 void sim_tls_stream::flush(std::string& out)
 {
     if (!writing_)
@@ -234,7 +234,7 @@ void sim_tls_stream::finish(std::string rest)
     listener_ = nullptr;
     if (rest.empty() && !writing_)
         return plain_->finish({});
-    plain_->stop_reading(); // whose handler holds this
+    plain_->stop_reading(); // its handler owns this
     last_words_ = std::move(rest);
     if (!writing_)
         start_write(*last_words_);

@@ -17,8 +17,8 @@
 
 namespace redlock::world {
 
-/// TLS as it shows itself to who uses it: bytes come in records, of which a part can be read by nobody; an end that was
-/// not announced is told from one that was.
+/// TLS as its users see it: bytes come in records, which can be read only as a whole; an announced end can be told from
+/// one that was not.
 namespace tls_record {
 
 constexpr char alert = '\x15';
@@ -27,7 +27,7 @@ constexpr char data = '\x17';
 constexpr std::string_view close_notify("\1\0", 2);
 
 [[nodiscard]] std::string wrap(char type, std::string_view content);
-/// Takes one out, type and content. Nothing: it is not there as a whole.
+/// Takes one record out, type and content. Empty: it is not complete.
 [[nodiscard]] std::optional<std::pair<char, std::string>> take(std::string& from);
 
 } // namespace tls_record
@@ -38,7 +38,7 @@ public:
     sim_tls_stream(std::shared_ptr<sim_stream> plain, bool verify) : plain_(std::move(plain)), verify_(verify)
     {}
 
-    void connect(net::endpoint const&, bool, net::resumption) override {} // it is
+    void connect(net::endpoint const&, bool, net::resumption) override {} // it is already
     void interrupt() override { plain_->interrupt(); }
     void handshake(net::resumption) override;
     void read(boost::asio::mutable_buffer, net::resumption) override;
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::string certificate_trouble() override { return trouble_; }
     void start_read(boost::asio::mutable_buffer) override;
     void flush(std::string& out) override;
-    /// Of the connection underneath: what has been read from that and not been asked for is seen by nobody.
+    /// The state of the connection underneath: bytes that have been read from it and not been asked for are not seen.
     [[nodiscard]] bool readable() override { return plain_->readable(); }
     [[nodiscard]] bool hung_up() override { return plain_->hung_up(); }
     void close() override;
@@ -69,9 +69,9 @@ private:
     std::string trouble_;
     std::string raw_ = {};     ///< read from the connection
     std::string chunk_ = {};   ///< a read's, from the connection
-    std::string content_ = {}; ///< of the record that was read last
+    std::string content_ = {}; ///< the part of the last record that is not read yet
     char type_ = 0;
-    bool notified_ = false; ///< that nothing more comes
+    bool notified_ = false; ///< the end was announced
     bool writing_ = false;
     std::optional<std::string> last_words_{}; ///< then it is finished
 };

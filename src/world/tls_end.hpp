@@ -9,10 +9,10 @@ namespace redlock::world {
 
 /// How a server speaks TLS. May change at any time.
 struct tls_traits {
-    std::string trouble{};        ///< what is wrong with its certificate; empty: nothing
+    std::string trouble{};        ///< the problem with its certificate; empty: none
     bool two_round_trips = false; ///< as before TLS 1.3
     bool hangs_up = false;        ///< in the midst of a handshake
-    duration silent_until{};      ///< about handshakes
+    duration silent_until{};      ///< handshakes are not answered until then
 };
 
 /// The server's end of TLS on one connection.

@@ -37,17 +37,17 @@ using test::fault_proxy;
 using victim = fault::victim;
 using namespace std::chrono_literals;
 
-/// Between two looks: of a journal that grows, of keys that expire, and of a date that is set nobody tells.
+/// Between two looks. Nothing reports that a journal grows, that keys expire, or that a date is set.
 constexpr milliseconds glance = 20ms;
-/// Nothing takes so long that is not wrong. Time counts only while this machine wakes who sleeps.
+/// A longer wait is a failure. Time counts only while this machine runs its processes.
 constexpr milliseconds longest_wait = 60s;
 constexpr milliseconds hopeless = 5min;
-/// For what was on its way when the last program left.
+/// For messages that were on their way when the last program left.
 constexpr milliseconds last_words = 3s;
 
 using words = std::vector<std::string>;
 
-/// A fence and a marker; and a queue that will be forgotten, as who was killed does not leave it.
+/// A fence and a marker; and a queue that will expire, because a killed program does not leave it.
 bool may_stay(test::probe& eye, std::string const& key)
 {
     auto const is_one_of = [&](std::initializer_list<std::string_view> suffixes) {
@@ -57,7 +57,7 @@ bool may_stay(test::probe& eye, std::string const& key)
            (is_one_of({kind::queue_suffix}) && eye.pttl(key) >= 0);
 }
 
-/// Which of these a script lacks decides how far it gets.
+/// The rights that a script lacks decide how far it gets.
 words rights_to_take(kinds of)
 {
     words rights{"-set", "-eval", "-evalsha", "-client|tracking"};
@@ -68,12 +68,12 @@ words rights_to_take(kinds of)
     return rights;
 }
 
-/// What a server is told, so that it suffers and recovers.
+/// Returns the orders that disturb a server, and those that end the disturbance.
 std::pair<words, words> orders_of(fault const& f, kinds of)
 {
     words const rights = rights_to_take(of);
     std::map<std::string_view, std::pair<words, words>> const all{
-        {"read-only", {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}}}, // nobody is there
+        {"read-only", {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}}}, // there is no server
         {"follow", {{}, {"REPLICAOF", "NO", "ONE"}}},
         {"back up", {{"SAVE"}, {}}},
         {"forget scripts", {{"SCRIPT", "FLUSH"}, {}}},
@@ -88,7 +88,7 @@ std::pair<words, words> orders_of(fault const& f, kinds of)
     return found == all.end() ? std::pair<words, words>{} : found->second;
 }
 
-/// Read where nothing comes between the two clocks.
+/// Reads the date when no time passes between the two clocks.
 milliseconds date_without_time_passed()
 {
     nanoseconds before{}, date{};
@@ -99,7 +99,7 @@ milliseconds date_without_time_passed()
     return std::chrono::duration_cast<milliseconds>(date - before);
 }
 
-/// One server with its two ways.
+/// One server with its two proxies.
 struct node {
     node(bool durable, milliseconds clock_ahead)
         : server({.arguments = durable ? words{"--appendonly", "yes", "--appendfsync", "always"}
@@ -169,7 +169,8 @@ private:
     void step_clock(fault const&, node&);
 
     template <class Condition>
-    [[nodiscard]] bool wait_for(milliseconds longest, Condition holds); ///< false: it does not
+    [[nodiscard]] bool wait_for(milliseconds longest,
+                                Condition holds); ///< false: the condition does not hold in time
     void say(std::string const& word) const { std::ofstream(directory_.file(word)) << word; }
     void note(std::string const& what) { notes_.emplace_back(now(), what); }
     void flaw(std::string const& what)
@@ -183,7 +184,7 @@ private:
     std::string self_;
     test::temporary_directory directory_{"redlock-chaos"};
     journal journal_{directory_.file("journal")};
-    test::redis_server guarded_{}; ///< what the locks guard; nothing befalls it
+    test::redis_server guarded_{}; ///< the data that the locks guard; never disturbed
     std::deque<node> nodes_{};
     std::vector<program> programs_{all_.programs};
     std::vector<program> leaving_{};
@@ -193,7 +194,7 @@ private:
     std::vector<std::string> flaws_{};
     milliseconds first_date_ = date_without_time_passed();
     milliseconds date_moved_{};
-    bool machine_runs_ = true; ///< otherwise nothing is waited for
+    bool machine_runs_ = true; ///< otherwise no wait counts
     nanoseconds began_ = now();
 };
 
@@ -219,7 +220,7 @@ outcome conductor::run()
     return all;
 }
 
-/// Every other one goes by the second ways.
+/// Every other program connects through the second proxies.
 void conductor::start(program& one)
 {
     one.number = started_++;
@@ -240,7 +241,7 @@ bool conductor::wait_for(milliseconds longest, Condition holds)
 {
     nanoseconds const began = now();
     for (milliseconds waited{};;) {
-        bool const over = waited > longest; // what took long to answer is asked once more
+        bool const over = waited > longest; // if the check took long, it is repeated once
         if (holds())
             return true;
         machine_runs_ = machine_runs_ && now() - began < hopeless;
@@ -290,7 +291,7 @@ void conductor::befall_way(fault const& f, fault_proxy& way, stage when) const
 {
     auto const where = f.amount % 2 == 0 ? direction::to_server : direction::to_client;
     if (when == stage::ends) {
-        if (f.what == "lose") // a stream that goes on without some of its bytes is none that TCP delivers
+        if (f.what == "lose") // a stream without some of its bytes is none that TCP delivers
             way.black_hole();
         way.release();
         way.accept();
@@ -344,7 +345,7 @@ void conductor::befall_server(fault const& f, node& its, stage when)
         note(its.tell(said));
 }
 
-/// One server, or all that can be and do not keep their data for ever.
+/// Flushes one server, or all that can be flushed and are not durable.
 void conductor::flush(fault const& f)
 {
     for (unsigned n = 0; n != all_.servers(); ++n)
@@ -352,7 +353,7 @@ void conductor::flush(fault const& f)
             note(nodes_[n].tell({"FLUSHALL"}));
 }
 
-/// C1, as things are when the clock is set; and an age that a step makes too long must not matter (C3).
+/// C1, as the clocks are when this one is set. A step that makes the uptime too long must not matter (C3).
 void conductor::step_clock(fault const& f, node& its)
 {
     milliseconds by{static_cast<std::int64_t>(f.amount / 2 % 300)};
@@ -386,7 +387,8 @@ void conductor::befall_program(fault const& f, program& its, stage when)
     start(its);
 }
 
-/// Who is slow to wake may miss every turn (W5): where somebody has not been served those who have go, and he must be.
+/// A program that is slow to wake may miss every open window (W5). If one has not been served, the served ones leave,
+/// and then it must be.
 void conductor::calm_down()
 {
     constexpr unsigned rounds = 2;
@@ -402,7 +404,7 @@ void conductor::calm_down()
         for (entry const& one : journal_.entries(from))
             if (one.what == event::holds && one.at > began)
                 waiting.erase({one.program, one.actor});
-        // What those who were killed have left has expired.
+        // The keys of killed programs have expired.
         return waiting.empty() && now() - began > all_.longest_key() + 2 * all_.furthest_clock();
     };
     bool served = wait_for(longest_wait, all_served);

@@ -15,7 +15,7 @@ struct outcome {
     std::string excuse{};
 };
 
-/// Starts servers and programs, lets befall them what was drawn for so long, waits until all is well again, and judges.
+/// Starts servers and programs, disturbs them for this time as drawn, waits until all is well again, and judges.
 /// \param self this program's path: each participant is a process of it, "--participate" and its stage
 [[nodiscard]] outcome conduct(std::uint64_t seed, std::chrono::milliseconds length, std::string const& self);
 

@@ -25,12 +25,12 @@ enum class event : std::uint32_t {
     valid,       // until when, as the library tells
     valid_too,   // the same, as a reader
     downgrades,  // from before the call on
-    lets_go,     // and only then tells the library
-    told,        // that the lease is over; value: how many of its looks had found that before
+    lets_go,     // before the library is told
+    told,        // the lease is over; value: how many of its looks had found that before
     not_told,    // for far too long
     extended,    // the error
     released,    // the error
-    reads,       // what the lock guards
+    reads,       // the guarded value
     has_read,    // the register's value
     reads_late,  // a larger token had been there
     writes,      // the register's value
@@ -45,7 +45,7 @@ inline constexpr std::array<std::string_view, 20> event_names{
     "extended",    "released",    "reads",           "has read",      "reads too late",
     "writes",      "has written", "writes too late", "has not ended", "leaves"};
 
-/// What only one holder may have: a lock, or one of the permits of a lock.
+/// A thing that only one holder may have: a lock, or one of the permits of a lock.
 [[nodiscard]] constexpr unsigned thing_of(unsigned lock, unsigned permit = 0)
 {
     constexpr unsigned most_permits = 8;
@@ -58,7 +58,7 @@ inline constexpr std::array<std::string_view, 20> event_names{
            (thing % permits == 0 ? "" : "." + std::to_string(thing % permits));
 }
 
-/// What a program did or was told.
+/// An action of a program, or a message to it.
 struct entry {
     nanoseconds at{};
     std::uint64_t value = 0;
@@ -67,17 +67,17 @@ struct entry {
     std::uint8_t actor = 0;
     std::uint8_t lock = 0;
     event what = event::asks;
-    std::uint32_t things = 0; ///< what it is about, a bit each; none: the lock's first
+    std::uint32_t things = 0; ///< the things that it is about, a bit each; none: the lock's first
 
-    /// Of one operation, and the lease that it got.
+    /// Identifies one operation, and the lease that it got.
     [[nodiscard]] std::uint64_t owner() const
     {
         return std::uint64_t{program} << 40U | std::uint64_t{actor} << 32U | operation;
     }
 };
 
-/// A file to which any number of processes append entries, each whole and in order (open(2), O_APPEND), also if they are
-/// killed: none lies across a page.
+/// A file to which any number of processes append entries, each complete and in order (open(2), O_APPEND), also if they
+/// are killed: no entry crosses a page.
 class journal {
 public:
     explicit journal(std::string const& path);
@@ -87,7 +87,7 @@ public:
 
     void append(entry const&) const;
     [[nodiscard]] std::size_t size() const;
-    /// Those from number `from` on, in the order of their instants.
+    /// Returns the entries from number `from` on, in the order of their times.
     [[nodiscard]] std::vector<entry> entries(std::size_t from = 0) const;
 
 private:

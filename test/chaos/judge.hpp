@@ -13,7 +13,7 @@ struct verdict {
     std::vector<std::string> flaws{};
     std::uint64_t leases = 0;
     std::uint64_t refused = 0;
-    std::uint64_t lost = 0; ///< whose loss was told
+    std::uint64_t lost = 0; ///< leases whose loss was reported
     std::uint64_t writes = 0;
     std::uint64_t writes_late = 0;
     std::uint64_t latest_told = 0; ///< looks after the end

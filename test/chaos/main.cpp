@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs that want locks of real servers, and what befalls both (docs/verification.md, "Campaigns").
+// Programs that want locks of real servers, and faults of both (docs/verification.md, "Campaigns").
 #include "chaos/conductor.hpp"
 #include "chaos/participant.hpp"
 

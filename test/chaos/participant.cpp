@@ -34,9 +34,9 @@ using asio::awaitable;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// A program counts its own time in these: neither its being stopped nor the machine's load makes the library late.
+/// A program counts its own time in ticks: neither a stop of its process nor the machine's load makes the library late.
 constexpr milliseconds tick = 10ms;
-/// Beyond what is promised.
+/// Allowed beyond the promised times.
 constexpr milliseconds patience = 2s;
 constexpr milliseconds one_attempt = 3s; ///< connecting, the marker, the votes and a raise
 
@@ -44,7 +44,7 @@ auto const no_throw = asio::as_tuple(asio::use_awaitable);
 
 class actor;
 
-/// One client, and those who use it.
+/// One client, and the actors that use it.
 class participant {
 public:
     explicit participant(stage const&);
@@ -57,7 +57,7 @@ public:
         one.program = static_cast<std::uint16_t>(where_.program);
         journal_.append(one);
     }
-    /// Must end within so much of this program's own time.
+    /// Starts an operation that must end within this time of the program's own clock.
     template <class Operation>
     auto in_time(entry what, milliseconds longest, Operation operation)
         -> awaitable<typename Operation::value_type>
@@ -68,7 +68,7 @@ public:
         under_way_.erase(number);
         co_return result;
     }
-    /// Shorter if this program leaves meanwhile: nothing may be left to do then.
+    /// Ends earlier if this program leaves meanwhile: no work may be left then.
     awaitable<void> pause(nanoseconds length)
     {
         asio::steady_timer timer(context);
@@ -84,11 +84,11 @@ public:
                 std::rethrow_exception(e);
         });
     }
-    /// What the lock guards: a register on a server that nothing befalls.
+    /// Accesses the guarded register, on a server that is never disturbed.
     std::string ask_register(std::string_view script, unsigned thing, std::uint64_t token,
                              std::uint64_t value);
     [[nodiscard]] unsigned permits() const { return all_.permits; }
-    /// One more than what was read; and nobody else writes the same.
+    /// One more than the value that was read, and unique.
     std::uint64_t next_value(std::uint64_t read)
     {
         return ((read >> 32U) + 1) << 32U | std::uint64_t{where_.program} << 20U | ++writes_;
@@ -140,7 +140,7 @@ any_lock make_lock(client& locks, unsigned permits, part const& mine)
     return mutex(locks, name, mine.options);
 }
 
-/// One operation after the other.
+/// Runs one operation after the other.
 class actor {
 public:
     actor(participant& home, unsigned number, part const& mine)
@@ -190,7 +190,7 @@ private:
     unsigned guarded_ = 0;     ///< the thing among them whose register it uses
     std::uint32_t operation_ = 0;
     nanoseconds valid_until_{};
-    std::uint64_t token_ = 0; ///< as it was written down last
+    std::uint64_t token_ = 0; ///< as in the journal
     unsigned looks_after_the_end_ = 0;
     bool told_ = false;
 };
@@ -233,7 +233,7 @@ void participant::on_tick()
         leave();
 }
 
-/// By one way or the other. Nothing may be left to do after it.
+/// Leaves by shutdown or by destroying the client. No work may be left after that.
 void participant::leave()
 {
     leaving_ = true;
@@ -297,7 +297,7 @@ awaitable<actor::grant> actor::wait_and_leave(milliseconds limit)
     co_return co_await lock_.acquire(asio::bind_cancellation_slot(cancelled->slot(), no_throw));
 }
 
-/// \throws std::runtime_error not so many permits as were wanted, or none that there are
+/// \throws std::runtime_error not the wanted number of permits, or one that does not exist
 void actor::find_out_what_is_held()
 {
     guarded_ = thing_of(mine_.lock);
@@ -346,7 +346,8 @@ awaitable<void> actor::hold()
     co_await home_.pause(length);
 }
 
-/// At its lease. What is valid from a moment before the question on is so however long this program is stopped meanwhile.
+/// Looks at its lease. A lease that is valid a moment before the question stays so, however long this program is
+/// stopped meanwhile.
 void actor::look()
 {
     if (held_.empty() || home_.leaving())
@@ -378,7 +379,7 @@ awaitable<void> actor::extend_after(milliseconds pause, entry its)
     home_.note(its);
 }
 
-/// It is written down before.
+/// The journal has it before.
 awaitable<void> actor::downgrade_after(milliseconds pause)
 {
     auto const operation = operation_;
@@ -391,7 +392,7 @@ awaitable<void> actor::downgrade_after(milliseconds pause)
     look();
 }
 
-/// It is written down before the library is told.
+/// The journal has it before the library is told.
 awaitable<void> actor::let_go()
 {
     note(event::lets_go);
@@ -403,8 +404,8 @@ awaitable<void> actor::let_go()
     note(event::released, static_cast<std::uint64_t>(ec.value()));
 }
 
-/// Reads what the lock guards and, but for a reader, writes one more, however late: its lease may be over when the write
-/// comes.
+/// Reads the guarded value and, unless it is a reader, writes one more, however late: its lease may be over when the
+/// write comes.
 awaitable<void> actor::use(std::uint64_t token, milliseconds thinking, entry its)
 {
     unsigned const thing = guarded_;

@@ -7,13 +7,13 @@
 
 namespace redlock::chaos {
 
-/// What a program of a run has to know. In the directory lie the journal, "calm" from when nothing bad happens any more,
-/// and what tells a program to leave: "leave-3" number 3, "leave" all.
+/// The information that a program of a run needs. The directory contains the journal, "calm" from the end of the
+/// disturbances on, and the files that tell a program to leave: "leave-3" number 3, "leave" all.
 struct stage {
     std::uint64_t seed = 0;
     unsigned program = 0;
     std::string directory{};
-    std::uint16_t guarded = 0; ///< the port of the server with what the locks guard
+    std::uint16_t guarded = 0; ///< the port of the server with the guarded data
     std::vector<std::string> nodes{};
 };
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// All that is drawn from a seed: who takes part, and what befalls whom, and when.
+// Everything that is drawn from a seed: the programs, and the faults with their victims and times.
 namespace redlock::chaos {
 
 using std::chrono::milliseconds;
@@ -61,11 +61,11 @@ struct cast {
     kinds locks_are;
     std::vector<bool> durable; ///< one for each server: it never forgets
     std::vector<milliseconds> clocks_ahead{};
-    unsigned programs; ///< at once
+    unsigned programs; ///< at the same time
     unsigned locks;
-    unsigned permits{}; ///< of each lock that has some
+    unsigned permits{}; ///< in each lock that has permits
     milliseconds longest_ttl;
-    int slack_divisor; ///< of a ttl, for the smallest slack
+    int slack_divisor; ///< divides the longest ttl: a third of it by this is the smallest slack
     milliseconds pace; ///< the longest pause between two faults
 
     [[nodiscard]] unsigned servers() const { return static_cast<unsigned>(durable.size()); }
@@ -78,14 +78,14 @@ struct cast {
     [[nodiscard]] milliseconds furthest_clock() const { return longest_ttl / 6; }
 };
 
-/// One who wants a lock again and again.
+/// One actor that wants a lock again and again.
 struct part {
     unsigned lock = 0;
     std::vector<unsigned> others{}; ///< locks that it wants with this one
     unsigned count = 1;             ///< permits
     manner how = manner::plainly;
     lock_options options{};
-    test::dice chance{0}; ///< for what it does
+    test::dice chance{0}; ///< for its decisions
 };
 [[nodiscard]] std::vector<part> draw_parts(cast const&, unsigned program);
 [[nodiscard]] config draw_config(cast const&, unsigned program, std::vector<std::string> nodes);
@@ -96,14 +96,14 @@ struct fault {
     milliseconds at{};
     milliseconds length{};
     victim whose = victim::way;
-    /// A server; a program's place; a way: twice its server's number, and one more for the second.
+    /// The number of a server or of a program; for a proxy, twice its server's number, and one more for the second.
     unsigned target = 0;
     std::string_view what{};
-    std::uint64_t amount = 0; ///< for what else has to be chosen
+    std::uint64_t amount = 0; ///< a further choice
 
     friend bool operator==(fault const&, fault const&) = default;
 };
-/// In the order of their beginnings. What befalls one victim has ended before the next thing begins.
+/// In the order of their beginnings. A victim's fault has ended before its next one begins.
 [[nodiscard]] std::vector<fault> draw_faults(cast const&, milliseconds length);
 
 } // namespace redlock::chaos

@@ -13,7 +13,7 @@ namespace redlock::chaos {
 
 using std::chrono::nanoseconds;
 
-/// One operation on a register, as whoever called it saw it.
+/// One operation on a register, as its caller saw it.
 struct register_use {
     bool is_write = false;
     std::uint64_t value = 0;          ///< no two writes have the same; 0 stands there at the beginning
@@ -24,8 +24,8 @@ struct register_use {
 /// Could a register have done that: does each operation take effect at some instant between its begin and its end, so that
 /// each read finds what the last write before it wrote?
 ///
-/// The zone of a value lies between the first end and the last begin of the operations on it. Where the first end comes
-/// first, the value stood there in all of its zone: no two such zones may overlap, nor may one contain another zone.
+/// The zone of a value lies between the first end and the last begin of the operations on it. If the first end comes first,
+/// the register had the value in all of its zone: no two such zones may overlap, nor may one contain another zone.
 ///
 /// Source: Phillip B. Gibbons, Ephraim Korach, "Testing shared memories", SIAM Journal on Computing 26 (1997), where all
 /// values differ.

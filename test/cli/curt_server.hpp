@@ -36,7 +36,7 @@ public:
     curt_server(curt_server const&) = delete;
     curt_server& operator=(curt_server const&) = delete;
 
-    /// What stands behind the scheme of its URL.
+    /// The part of its URL after the scheme.
     [[nodiscard]] std::string place() const
     {
         return "://127.0.0.1:" + std::to_string(ntohs(address_.sin_port));

@@ -11,7 +11,7 @@
 
 namespace redlock::test {
 
-/// What `redlock doctor` says of these servers.
+/// The report of `redlock doctor` about these servers.
 struct doctor_report {
     explicit doctor_report(std::string const& urls, std::vector<std::string> const& more = {},
                            bool fresh = true)
@@ -32,14 +32,14 @@ struct doctor_report {
         auto const* const one = find(id, node);
         return one ? one->at("severity").get<std::string>() : "";
     }
-    /// What is said of it.
+    /// Returns the text of a finding.
     [[nodiscard]] std::string words(std::string const& id, std::string const& node = "") const
     {
         auto const* const one = find(id, node);
         return one ? one->at("what").get<std::string>() : "";
     }
 
-    /// As the exit status says it, but for what a busy machine makes of servers.
+    /// The severity in the form of the exit status, without findings that a busy machine causes.
     [[nodiscard]] int gravest() const
     {
         int all = 0;
@@ -66,7 +66,7 @@ private:
 
 inline std::vector<std::string> const durably{"--appendonly", "yes", "--appendfsync", "always"};
 
-/// Their URLs, with the word of who answers for them.
+/// The servers' URLs with `durable`.
 inline std::string called_durable(servers const& some)
 {
     std::string nodes;

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(doctor_says_why_group_does_not_vote)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-/// What doctor says of the memory of these servers (docs/protocol.md, rules N4 to N6 and F6).
+/// Findings about the memory of these servers (docs/protocol.md, rules N4 to N6 and F6).
 BOOST_AUTO_TEST_SUITE(doctor_on_memory)
 
 BOOST_FIXTURE_TEST_CASE(doctor_leaves_no_keys_unless_asked_to_prepare, servers)
@@ -104,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_prepare_sets_missing_marker_and_keeps_it, servers
         BOOST_TEST(probes[i].get(marker).value_or("") == left[i]);
 }
 
-/// It is for this that a marker is left early.
+/// For this reason a marker is left early.
 BOOST_AUTO_TEST_CASE(fenced_lock_does_not_wait_for_marker_prepared_early)
 {
     servers some({.own_clock = true});
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_marker_that_cannot_be_set_as_error)
     BOOST_TEST(contains(report.words("no-marker"), "cannot be left: WRONGTYPE"), report.told);
 }
 
-/// What is asked beyond it does not stand in its answer's place.
+/// The answers to further questions must not be taken for the marker's.
 BOOST_FIXTURE_TEST_CASE(doctor_that_tries_rights_judges_marker_as_without_them, servers)
 {
     for (std::string const tried : {"--shared", "--several", "--elect", "--permits"}) {
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_each_fact_missing_in_info)
     BOOST_TEST(named.found("young") == "");
 }
 
-/// Who may not ask CONFIG gets no contradiction, and so the word stands.
+/// Without the right to CONFIG there is no contradiction, and so the setting counts.
 BOOST_AUTO_TEST_CASE(doctor_accepts_durable_setting_without_config_rights)
 {
     curt_server const service(friendly("run_id:1\r\nuptime_in_seconds:1\r\nrole:master\r\n"));

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(another_instance_runs_after_a_crash)
     BOOST_TEST(second.wait() == 0);
 }
 
-/// It stays in the fleet.
+/// The process stays in the fleet.
 BOOST_AUTO_TEST_CASE(leader_that_lost_its_leadership_stops_the_command_and_campaigns_again)
 {
     tool run(elect_shell({"-t", "3s"}, "echo $$ >> pids; " + wait_for_go), env());

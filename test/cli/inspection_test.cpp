@@ -35,7 +35,7 @@ BOOST_FIXTURE_TEST_CASE(status_names_holder_of_a_lock, servers)
     BOOST_TEST(holds->at("pttl_ms").get<int>() > 0);
     BOOST_TEST(holds->at("role") == "master");
     BOOST_TEST(holds->contains("token"));
-    BOOST_TEST(!contains(run.out, token)); // who has it can release the lock
+    BOOST_TEST(!contains(run.out, token)); // a client that has it can release the lock
     BOOST_TEST(contains(finished_run({"status", "seat"}, env()).out, "seat: held by " + token.substr(0, 8)));
 }
 
@@ -222,7 +222,7 @@ BOOST_FIXTURE_TEST_CASE(status_reports_key_without_expiry_as_no_lock, servers)
         BOOST_TEST(contains(row.at("trouble").get<std::string>(), "no expiry"));
 }
 
-/// Of what may not be asked nothing is said.
+/// A missing right is not reported.
 BOOST_AUTO_TEST_CASE(status_without_permission_for_pttl_shows_no_trouble)
 {
     redis_server server({.acl = {"user default off", "user few on >pw ~seat* -@all +set +get"}});
@@ -281,7 +281,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_groups_nodes_with_the_same_finding, servers)
     BOOST_TEST(times("[not-durable]") == 1U);
 }
 
-/// Servers that are called durable, and are, vote at once, and the others are young.
+/// Servers that are declared durable, and are, vote at once; the other ones are young.
 BOOST_AUTO_TEST_CASE(doctor_warns_of_young_servers_beside_voting_majority)
 {
     servers const old({.arguments = durably}, 2);
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_young_majority_as_error)
     BOOST_TEST(fresh.found("no-quorum") == "");
 }
 
-/// As for the library: nobody has a longer lock than the longest that was promised, whatever its own would be.
+/// As for the library: no client has a longer lock than the longest that was promised, whatever its own would be.
 BOOST_AUTO_TEST_CASE(doctor_accepts_server_older_than_longest_ttl)
 {
     servers const some({.own_clock = true});
@@ -364,7 +364,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_server_that_is_not_redis_as_error)
     }
 }
 
-/// It greets as Redis does, and then has the same answer to everything.
+/// The server greets as Redis does, and then has the same answer to everything.
 BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
 {
     std::string const no = "-NOPERM no\r\n";
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_replies_of_wrong_type_as_error)
     }
 }
 
-/// As twemproxy does, and some TLS servers.
+/// twemproxy does so, and some TLS servers.
 BOOST_AUTO_TEST_CASE(doctor_reports_server_that_hangs_up_without_an_answer)
 {
     curt_server const server({});
@@ -469,7 +469,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_two_urls_of_one_server_as_error)
     BOOST_TEST(contains(text.out, "2 nodes survive no failure: both are needed"), text.out);
 }
 
-/// Each of them alone makes those who wait ask by turns.
+/// If one of these is missing, waiters ask in sequence.
 // rule Q23
 BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
 {
@@ -496,7 +496,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
     BOOST_TEST(report_of(usual).found("no-queue") == "");
 }
 
-/// Where their rights are asked for: others do not need them.
+/// Their rights are reported only if they are asked for: other locks do not need them.
 BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
 {
     std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
@@ -545,7 +545,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
         "~redlock-marker ~seat:redlock-doctor:redlock-fence +@all &redlock-to:* ";
     std::string const missing = of_elections + "~seat:redlock-doctor:redlock-leader";
     BOOST_TEST(words_of(bare, {"--elect"}) == missing);
-    BOOST_TEST(words_of(bare + "%R~seat:*-leader", {"--elect"}) == missing); // who looks on has as much
+    BOOST_TEST(words_of(bare + "%R~seat:*-leader", {"--elect"}) == missing); // an observer has this right
     BOOST_TEST(words_of(bare, {"--several"}) == "");
     BOOST_TEST(words_of(bare + "-exists -type", {"--shared", "--several", "--elect"}) ==
                "readers and writers of a shared_mutex do not work, for want of +exists, +type");
@@ -581,7 +581,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
     BOOST_TEST(report_of(bare + queue + ' ' + fence, {"--permits"}).found("rights") == "");
 }
 
-/// What a mutex needs beyond that is not asked for.
+/// Further rights of a mutex are not required.
 BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
 {
     auto const report_of = [](std::string const& rights, std::string const& kind) {
@@ -627,7 +627,7 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
         BOOST_TEST(report_of(readers, kind).found("no-queue") == "warning", kind);
 }
 
-/// What the semaphore's own keys are for is not known then.
+/// Then the rights to the semaphore's own keys are not known.
 BOOST_AUTO_TEST_CASE(doctor_does_not_judge_permits_by_key_that_is_not_permitted)
 {
     redis_server server(
@@ -647,7 +647,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_that_tries_rights_of_all_kinds_leaves_no_keys, se
     BOOST_TEST(keys() == 0U);
 }
 
-/// What the lock's own keys are for is not known then.
+/// Then the rights to the lock's own keys are not known.
 BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted)
 {
     redis_server server({.acl = {"user default off", "user locker on >pw ~seat ~redlock-marker +@all"}});
@@ -658,13 +658,13 @@ BOOST_AUTO_TEST_CASE(doctor_does_not_judge_by_key_of_trial_that_is_not_permitted
                report.told);
     BOOST_TEST(report.found("rights") == "");
     BOOST_TEST(report.found("no-quorum") == "");
-    doctor_report const other(url, {"other"}); // whose own key is not permitted
+    doctor_report const other(url, {"other"}); // its own key is not permitted
     BOOST_TEST(other.found("rights") == "error");
     BOOST_TEST(contains(other.told.dump(), "permit the lock's keys"), other.told);
     BOOST_TEST(other.found("unchecked") == "");
 }
 
-/// What is not executed is not tried.
+/// Rights of commands that are not executed are not tried.
 BOOST_AUTO_TEST_CASE(doctor_says_that_key_of_trial_is_taken)
 {
     redis_server server;
@@ -715,12 +715,12 @@ BOOST_AUTO_TEST_CASE(doctor_reports_each_missing_right)
         else
             BOOST_TEST(report.found("no-scripts") == "warning", missing);
     }
-    doctor_report const unnamed("redis://enough:pw" + place); // of its keys none is tried
+    doctor_report const unnamed("redis://enough:pw" + place); // no key is tried
     BOOST_TEST(unnamed.status == 1);
     BOOST_TEST(unnamed.found("unchecked") == "warning");
     BOOST_TEST(unnamed.found("rights") == "");
     BOOST_TEST(doctor_report("redis://fewer:pw" + place).found("unchecked") == "warning");
-    BOOST_TEST(doctor_report("redis://none:pw" + place).found("rights") == "error"); // of commands
+    BOOST_TEST(doctor_report("redis://none:pw" + place).found("rights") == "error"); // to run commands
 }
 
 BOOST_AUTO_TEST_CASE(doctor_warns_of_risky_settings)

@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(fenced_lease_keeps_its_fencing_token)
     json const first = acquire({"--fenced"});
     std::string const token = first.at("owner");
     std::string const fence = std::to_string(first.at("token").get<std::uint64_t>());
-    // One that is still connecting says nothing, and one that was when it should have voted has no key: what two others
-    // say is certain.
+    // A node that is still connecting gives no answer, and one that was connecting at the vote has no key: two other
+    // answers are certain.
     wait_until([&] { return extend(token, {"--token", fence}) == 0; });
     BOOST_TEST(release(token) == 0);
     wait_until([&] { return extend(token, {"--token", fence}) == 1; });
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(wrong_fencing_token_changes_nothing)
     finished_run const impossible(with("9007199254740992"));
     BOOST_TEST(impossible.status == 64, impossible.err);
     BOOST_TEST(contains(impossible.err, "below 2^53"));
-    wait_until([&] { // what too few nodes say is not certain
+    wait_until([&] { // the answer of too few nodes is not certain
         finished_run const larger(with(std::to_string(fence + (std::uint64_t{1} << 40U))));
         return contains(larger.err, "is not held with this owner token and fencing token");
     });
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(failure_with_json_option_is_json)
 BOOST_AUTO_TEST_CASE(extend_without_majority_is_no_quorum_and_not_lost)
 {
     std::string const token = acquire().at("owner");
-    std::size_t const last = probes[0].get("seat") == token ? 0 : 1; // of those that have it
+    std::size_t const last = probes[0].get("seat") == token ? 0 : 1; // one of the nodes that have it
     for (std::size_t i = 0; i != 3; ++i)
         if (i != last)
             at(i).kill();
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(extend_without_majority_is_no_quorum_and_not_lost)
     wait_until([&] { return probes[last].keys().empty(); });
 }
 
-/// It makes no lock, and is not told how long the one was that it frees.
+/// `release` makes no lock, and does not know how long the released one was.
 BOOST_AUTO_TEST_CASE(release_ignores_longest_ttl)
 {
     std::string const token = acquire({"-t", "60s"}).at("owner");

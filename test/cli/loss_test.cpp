@@ -16,9 +16,9 @@ using namespace redlock::test;
 
 namespace {
 
-/// It ends when a test takes it away, and not before, however slow the machine is.
+/// The lease ends when a test takes it away, and not before, however slow the machine is.
 std::vector<std::string> const long_lease{"-t", "10m"};
-/// For commands that do not listen to the signal.
+/// For commands that ignore the signal.
 std::vector<std::string> const then_killed_soon{"-t", "10m", "-k", "200ms"};
 
 /// Nobody reads it.
@@ -51,7 +51,7 @@ struct loss_fixture : servers {
         at(0).pause();
         at(1).pause();
     }
-    /// Which is heard of at once.
+    /// Deletes the lock, which its holder notices at once.
     void take_away()
     {
         wait_until([&] { return probes[0].command_calls("client|tracking") > 0; });

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Each of them names a lock, whatever a shell or an option parser makes of it.
+/// Each of these is a lock's name, although a shell or an option parser may take it for something else.
 std::vector<std::string> const odd_names{"-x",
                                          "-",
                                          "--",
@@ -25,7 +25,7 @@ std::vector<std::string> const odd_names{"-x",
                                          "run",
                                          std::string(512, 'n')};
 
-/// Without a newline at its end.
+/// Returns the first line without its newline.
 std::string first_line(std::string const& text)
 {
     return text.substr(0, text.find('\n'));

@@ -33,7 +33,7 @@ std::vector<std::string> const repairing[] = {{"run", "--fenced"}, {"elect"}};
 
 } // namespace
 
-/// What docs/howto/incident.md tells an operator to do, and not to do.
+/// The instructions for operators in docs/howto/incident.md.
 BOOST_FIXTURE_TEST_SUITE(operators, own_user_fixture)
 
 BOOST_DATA_TEST_CASE(deleted_key_returns_and_user_switched_off_ends_the_holder,
@@ -54,7 +54,7 @@ BOOST_DATA_TEST_CASE(deleted_key_returns_and_user_switched_off_ends_the_holder,
     command({"ACL", "SETUSER", "holder", "off"});
     command({"CLIENT", "KILL", "USER", "holder"});
     wait_until([&] { return !is_running(held.read("pid")); });
-    BOOST_TEST(held.wait() == (kind == 0 ? 124 : 77)); // who elects tries again, and may not
+    BOOST_TEST(held.wait() == (kind == 0 ? 124 : 77)); // `elect` tries again, and has no right to
     BOOST_TEST(finished_run({"run", "-w", "60s", "seat", "true"}, env()).status == 0);
 }
 
@@ -70,7 +70,7 @@ BOOST_DATA_TEST_CASE(end_of_the_holder_frees_the_lock, boost::unit_test::data::x
     wait_until([&] { return is_free("seat"); });
 }
 
-/// As docs/cli.md tells it.
+/// As docs/cli.md describes it.
 BOOST_AUTO_TEST_CASE(locks_are_listed_by_scan_and_status)
 {
     std::vector<std::string> const names{"-x", "two words", "plain"};

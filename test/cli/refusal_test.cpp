@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// For what is refused before anything is asked.
+/// Checks a refusal before any server is asked.
 void refused(std::vector<std::string> const& arguments, int status, std::string const& why,
              environment const& variables = {{"REDLOCK_NODES", "redis://127.0.0.1:1"}})
 {
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"run", "seat", "-c", "x", "--", "y"}, 64, "not both");
     refused({"run", "-t", "soon", "seat", "true"}, 64, "not a time: 'soon'");
     refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
-    refused({"run", "-w", "", "seat", "true"}, 64, "not a time: ''"); // of a variable that is not set
+    refused({"run", "-w", "", "seat", "true"}, 64, "not a time: ''"); // a variable that is not set
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
     refused({"run", "-k", "20s", "seat", "true"}, 64,
             "--kill-after 20s and a margin of 0.6 s do not fit into half of --ttl 30s");
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"release", "seat", "--owner", "short"}, 64, "an owner token has 32 characters, not 5");
     for (std::string const option : {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir",
                                      "--cert", "--key", "--sni", "--owner"})
-        refused({"release", "seat", option, ""}, 64, option + ": is empty"); // of a variable that is not set
+        refused({"release", "seat", option, ""}, 64, option + ": is empty"); // a variable that is not set
     for (std::string const verb : {"acquire", "status"})
         refused({verb, ""}, 64, "the lock's name is empty");
     std::string const one_name = "--shared, --exclusive and --permits are for one lock";
@@ -116,12 +116,12 @@ BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
             nodes("redis://:other@host redis://user:other@host:1"));
 }
 
-/// Whoever has asked for JSON reads no text, whatever is wrong.
+/// With --json every error is JSON, also one of the arguments.
 BOOST_AUTO_TEST_CASE(error_with_json_option_is_json)
 {
     auto const told = [](std::vector<std::string> const& arguments, environment const& variables) {
         finished_run const run(arguments, variables);
-        bool const runs = arguments.front() == "run"; // whose standard output is its command's
+        bool const runs = arguments.front() == "run"; // its standard output belongs to the command
         BOOST_TEST((runs ? run.out : run.err) == "");
         auto const object = nlohmann::json::parse(runs ? run.err : run.out);
         BOOST_TEST(object.at("exit_status") == run.status);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(unreachable_servers_are_no_quorum)
     refused({"release", "seat", "--owner", std::string(32, 'a')}, 69, "no quorum", nodes(url));
 }
 
-/// Without -w as well: a job of cron must not wait for servers until somebody looks.
+/// Also without -w: a job of cron must not wait until an operator looks.
 BOOST_AUTO_TEST_CASE(unreachable_servers_are_waited_for_a_bounded_time)
 {
     reserved_port const nobody(0);

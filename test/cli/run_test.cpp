@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(command_inherits_input_but_no_connections)
 {
     tool run(run_shell({}, "cat; ls -l /proc/self/fd | grep -c -e socket: -e eventpoll"), env(),
              {.input = "words\n"});
-    BOOST_TEST(run.wait() == 1); // grep's, who finds none
+    BOOST_TEST(run.wait() == 1); // grep's, which finds none
     BOOST_TEST(run.out() == "words\n0\n");
 }
 
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(signal_is_passed_to_command_and_its_children)
     wait_until([&] { return keys() == 0; });
 }
 
-/// As it is, it would hear of the signal when somebody else lets it go on, and keep the lock until then.
+/// A suspended command would notice the signal only when it is resumed, and keep the lock until then.
 BOOST_DATA_TEST_CASE(terminating_signal_ends_suspended_command,
                      boost::unit_test::data::make({SIGTERM, SIGINT, SIGHUP, SIGQUIT}), signal)
 {
@@ -384,7 +384,7 @@ BOOST_AUTO_TEST_CASE(command_is_in_foreground_of_terminal)
 
 BOOST_AUTO_TEST_CASE(command_is_not_suspended_by_terminal_while_locked)
 {
-    // Without commands of its own: a shell that is just starting one is not stopped, and the one it starts is.
+    // The shell runs no other program: a shell that is just starting one is not stopped, and the started program is.
     std::string const busy = "echo $$ > pid.new; mv pid.new pid; until [ -e go ]; do :; done; exit 5";
     tool run(run_shell({}, busy), env(), {.terminal = true});
     wait_until([&] { return !run.read("pid").empty(); });
@@ -449,7 +449,7 @@ BOOST_AUTO_TEST_CASE(events_with_json_option_are_json)
                boost::test_tools::per_element());
 }
 
-/// Where servers compare by themselves no script is needed for it.
+/// Servers that compare by themselves need no script for it.
 BOOST_AUTO_TEST_CASE(reason_why_a_lock_was_not_released_is_told)
 {
     std::string native = native_right();

@@ -25,8 +25,8 @@ struct servers : server_group {
         return {{"REDLOCK_NODES", nodes}, {"REDLOCK_ASSUME_FRESH", "1"}};
     }
 
-    /// For how many milliseconds a majority has it at least; below zero where it has not. Whom the vote of a process that
-    /// has ended did not reach, has nothing.
+    /// The least remaining time of the key on a majority, in milliseconds; negative if there is no majority. A server
+    /// that the vote of an ended process did not reach has no key.
     [[nodiscard]] long long pttl(std::string const& name)
     {
         std::vector<long long> times;
@@ -35,7 +35,8 @@ struct servers : server_group {
         std::ranges::sort(times);
         return times[(times.size() - 1) / 2];
     }
-    /// Of the only lease so far, on the first: by a script, or by SET, which the vote was before (rule K8).
+    /// The renewals of the only lease so far, on the first server: by a script, or by SET, as the vote was before (rule
+    /// K8).
     [[nodiscard]] long long renewals()
     {
         return probes[0].command_calls("pexpire") + std::max(0LL, probes[0].command_calls("set") - 1);

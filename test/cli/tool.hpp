@@ -16,8 +16,8 @@ namespace redlock::test {
 
 using environment = std::map<std::string, std::string>;
 
-/// One run of the tool, in a directory of its own, with an environment that names nothing of ours but what is given. It
-/// dies with this process at the latest.
+/// One run of the tool, in a directory of its own. Its environment contains nothing of ours except the given variables.
+/// It ends with this process at the latest.
 class tool {
 public:
     struct start {
@@ -25,7 +25,7 @@ public:
         int ignored = 0; ///< a signal
         int errors = -1; ///< an open file that takes what it says instead of the file "stderr"
         bool terminal =
-            false; ///< of its own, in whose foreground it is; what it writes goes into files all the same
+            false; ///< a terminal of its own, in whose foreground it is; its output goes into files all the same
     };
     tool(std::vector<std::string> const& arguments, environment const& variables, start const& how);
     explicit tool(std::vector<std::string> const& arguments, environment const& variables = {})
@@ -43,7 +43,7 @@ public:
     /// At its terminal.
     void type(char key) const;
 
-    /// What it has written so far.
+    /// Its output so far.
     [[nodiscard]] std::string out() const { return read("stdout"); }
     [[nodiscard]] std::string err() const { return read("stderr"); }
     /// A file that the command has left in its directory; empty while there is none.
@@ -69,9 +69,9 @@ struct finished_run {
 };
 
 [[nodiscard]] bool is_running(std::string const& pid);
-/// By a signal, until the next SIGCONT.
+/// Stopped by a signal, until the next SIGCONT.
 [[nodiscard]] bool is_stopped(std::string const& pid);
-/// It was sent, and waits for the process to go on.
+/// The signal was sent, and is pending until the process resumes.
 [[nodiscard]] bool is_pending(std::string const& pid, int signal);
 
 } // namespace redlock::test

@@ -30,21 +30,21 @@ std::string output_of(std::string const& command)
     return text;
 }
 
-/// What bash's completion offers for the last of these words.
+/// Returns bash's completions for the last of these words.
 std::string offered(std::string const& line)
 {
     return output_of("bash -c 'source \"" REDLOCK_COMPLETIONS "/redlock\"; COMP_WORDS=(" + line +
                      "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _redlock; echo \"${COMPREPLY[@]}\"'");
 }
 
-/// What fish's completion offers, without the descriptions.
+/// Returns fish's completions, without the descriptions.
 std::string offered_by_fish(std::string const& line)
 {
     return output_of("fish --no-config -c 'source \"" REDLOCK_COMPLETIONS "/redlock.fish\"; complete -C \"" +
                      line + "\"' | cut -f 1");
 }
 
-/// What zsh's completion knows for these words, an option a line: the names that it gives to _arguments, and "=" if the
+/// Returns the options that zsh's completion knows, one a line: the names that it gives to _arguments, and "=" if the
 /// option has a value.
 std::string known_to_zsh(std::string const& line)
 {

@@ -22,7 +22,7 @@ using changes = std::vector<std::pair<std::string, std::string>>;
 constexpr lock_options ten_seconds{.ttl = 10s, .node_timeout = 5s};
 constexpr lock_options one_minute{.ttl = 60s, .node_timeout = 5s};
 
-/// One scripted server for whose age nobody vouches.
+/// One scripted server, for whose age nobody vouches.
 struct unknown_node_fixture {
     asio::io_context context;
     scripted_node node{context};
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_later_stops_extension_on_young_node)
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
-/// What was made for the former nodes counts for the new ones, also before it is used.
+/// Locks made for the former nodes count for the new ones, also before they are used.
 // rule N9
 BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_changed)
 {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(quarantine_counts_longest_lock_made_before_the_nodes_were_c
     BOOST_TEST(!got->ec, got->ec.message() << ": " << to_string(table));
 }
 
-/// And the other way round: who goes on with the former nodes may help a second owner to a majority.
+/// The other way round: a client that goes on with the former nodes may help a second owner to a majority.
 // rule N9
 BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extension_on_former_ones)
 {
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(longer_lock_made_after_the_nodes_were_changed_stops_extensi
     BOOST_TEST(node.count("EVAL") == 0U);
 }
 
-/// The life before was heard of a moment ago, and so this one is no older, whatever it says.
+/// The earlier life was heard of a moment ago, and so this one is no older, whatever its uptime is.
 // rules N4 and N9
 BOOST_AUTO_TEST_CASE(restart_between_two_lists_of_nodes_is_not_before_what_was_heard)
 {
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(quarantine_outlasts_ttl_and_slack)
     BOOST_TEST((table.at(0).result == node_result::quarantined));
 }
 
-/// Who waits for one lock, and until when, is told with its name.
+/// The report names the lock that waits, and the time until the node votes for it.
 // rule N4
 BOOST_AUTO_TEST_CASE(quarantined_node_is_reported_with_lock_name_and_time_left)
 {

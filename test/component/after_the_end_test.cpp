@@ -29,7 +29,7 @@ struct watched_cluster_fixture : scripted_cluster {
 
 BOOST_AUTO_TEST_SUITE(after_the_end)
 
-/// Of an extension that was under way nothing more is told.
+/// An extension that was under way is not reported any more.
 // rule H7
 BOOST_FIXTURE_TEST_CASE(broken_connection_after_release_changes_nothing, watched_cluster_fixture)
 {
@@ -52,7 +52,7 @@ BOOST_FIXTURE_TEST_CASE(broken_connection_after_release_changes_nothing, watched
     BOOST_TEST((watcher->leases.back().what == lease_event::kind::released));
 }
 
-/// What was said of the vote before says nothing of this one.
+/// The refusal of the previous vote does not concern this one.
 // rule A6
 BOOST_FIXTURE_TEST_CASE(cancelled_vote_is_undone_although_previous_vote_was_denied, separate_node)
 {
@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(vote_with_broken_connection_is_undone, scripted_cluster)
     BOOST_TEST(all.back().at(4) == vote->at(2));
 }
 
-/// It would come behind the release.
+/// A resent extension would arrive behind the release.
 // rule R1
 BOOST_FIXTURE_TEST_CASE(extension_with_unknown_script_is_not_resent_after_release, scripted_cluster)
 {

@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(attempts_above_limit_wait_before_their_timeout_starts, a
     BOOST_TEST(results.back()->granted.attempts() == 1U);
 }
 
-/// All that stand in line would be answered too late for ever, and so would those that follow them.
+/// Otherwise all queued attempts would be answered too late, and so would all later ones.
 BOOST_FIXTURE_TEST_CASE(attempt_limit_shrinks_when_attempts_time_out, attempt_limit_fixture)
 {
     auto const rest = [this] {
@@ -97,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(attempt_limit_shrinks_when_attempts_time_out, attempt_li
     rest();
     BOOST_TEST(node.count("SET") == before + attempt_limit::least);
 
-    // What is won makes room for more.
+    // A granted attempt makes room for more.
     node.expect("SET", late(canned::ok));
     node.deliver_late();
     run_both([&] { return node.count("SET") == before + 3 * attempt_limit::least; });

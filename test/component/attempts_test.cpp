@@ -13,7 +13,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Of all that a node has heard of this command, one word of each.
+/// Returns one argument of each such command that a node has heard.
 std::vector<std::string> words_at(scripted_node const& node, std::string const& command, std::size_t place)
 {
     std::vector<std::string> found;

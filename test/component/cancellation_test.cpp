@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(late_cancellation_does_not_affect_next_operation)
     BOOST_TEST(real_servers::get().empty());
 }
 
-/// Two who wait for the same are cancelled one by one.
+/// Two operations that wait for the same end are cancelled one by one.
 BOOST_AUTO_TEST_CASE(cancellation_of_one_wait_for_the_end_leaves_the_other)
 {
     lone_client s(real_servers::get().settings());

@@ -24,7 +24,7 @@
 #include <variant>
 #include <vector>
 
-// What a server publishes, to a connection that has subscribed to it.
+// Messages and pushes of a server, to a connection that has subscribed to a channel.
 
 using namespace redlock;
 using namespace redlock::test;
@@ -38,7 +38,7 @@ redis::endpoint endpoint_of(std::string const& url)
 
 using texts = std::vector<std::string>;
 
-/// Who asks for other things meanwhile.
+/// Sends other commands meanwhile.
 struct asker : net::reply_sink {
     void on_reply(unsigned, std::uint32_t tag, redis::resp_node const& reply) override
     {
@@ -55,7 +55,7 @@ struct asker : net::reply_sink {
     std::function<void()> then; ///< with the next answer
 };
 
-/// One node and its server, which lives on a context of its own, so that the node's runs dry when it comes to rest.
+/// One node and its server. The server has a context of its own, so the node's context runs dry when the node is idle.
 struct channel_fixture {
     asio::io_context outside;
     scripted_node server{outside};
@@ -83,7 +83,7 @@ struct channel_fixture {
     }
     void connect()
     {
-        node.watch(true); // what is lost is made again
+        node.watch(true); // a lost connection is made again
         run_both([&] { return node.state() == node_state::ready; });
     }
     void lose_connection()
@@ -118,7 +118,7 @@ struct channel_fixture {
         server.say(bytes);
         outside.poll();
     }
-    /// It is read though nobody waits for a reply.
+    /// The connection is read although no reply is awaited.
     void hear()
     {
         node.listen(true);
@@ -168,7 +168,7 @@ struct set_forward_fixture : connected_fixture {
     static void subscribe(net::node& n) { n.subscribe("news"); }
 };
 
-/// A client's nodes: one, and who is told of it.
+/// A client's group of one node, and its listener.
 struct group_fixture : detail::group_listener {
     asio::io_context context;
     scripted_node server{context};
@@ -349,7 +349,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_refused_for_want_of_memory_is_asked_for_aga
     BOOST_TEST(told.refusals.size() == 1U);
 }
 
-/// What waits in front of it is answered by something else.
+/// Commands before the subscription are answered by something else.
 BOOST_FIXTURE_TEST_CASE(subscription_push_answers_no_earlier_command, connected_fixture)
 {
     server.expect("SET", reply(subscription_push("news") + "$3\r\none\r\n"))
@@ -364,7 +364,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_push_answers_no_earlier_command, connected_
     BOOST_TEST(server.accepted() == 1U);
 }
 
-/// It was read before that was asked.
+/// The push was read before that command was sent.
 BOOST_FIXTURE_TEST_CASE(subscription_push_behind_answer_is_no_answer_to_what_that_leads_to, connected_fixture)
 {
     server.expect("SET", reply(std::string(canned::ok) + subscription_push("news")))
@@ -448,7 +448,7 @@ BOOST_FIXTURE_TEST_CASE(closed_node_is_not_subscribed, connected_fixture)
     BOOST_TEST(!node.subscribed());
 }
 
-/// It is told late, with the next answer.
+/// The message is reported late, with the next answer.
 // rule Q3
 BOOST_FIXTURE_TEST_CASE(unread_message_does_not_end_connection, connected_fixture)
 {
@@ -503,7 +503,7 @@ BOOST_FIXTURE_TEST_CASE(server_silent_to_subscription_times_out, held_clock_chan
     BOOST_TEST(node.last_failure().detail == "no answer within the response timeout");
 }
 
-/// Its answer comes in another way than those which count no more: that is no answer to the vote behind it.
+/// The answer to the subscription is a push. It must not count as the answer to the vote behind it.
 BOOST_FIXTURE_TEST_CASE(subscription_outlasts_set_forward_clock, set_forward_fixture)
 {
     server.expect("SET", reply(canned::ok)).expect("TIME", late(canned::time));
@@ -529,7 +529,7 @@ BOOST_FIXTURE_TEST_CASE(refused_subscription_behind_set_forward_clock_is_told, s
     BOOST_TEST(!node.subscribed());
 }
 
-/// Its pushes would be waited for in vain.
+/// Otherwise its pushes would be awaited in vain.
 BOOST_FIXTURE_TEST_CASE(refused_tracking_behind_set_forward_clock_is_told, set_forward_fixture)
 {
     server.expect("SET", reply(canned::ok))
@@ -622,7 +622,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_is_refused_if_publishing_is, group_fixture)
                texts{"PUBLISH: " + std::string(canned::noperm.substr(1, canned::noperm.size() - 3))});
 }
 
-/// Who asks in each connection is refused in each.
+/// Each connection asks, and is refused.
 // rule Q23
 BOOST_FIXTURE_TEST_CASE(group_tells_observer_once_what_is_refused, group_fixture)
 {

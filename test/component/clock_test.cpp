@@ -18,7 +18,7 @@ using namespace redlock::test;
 namespace {
 
 constexpr lock_options terms{.ttl = 10min, .node_timeout = 20s};
-constexpr auto nearly_all = terms.ttl * 98 / 100; ///< of the time that a holder may rely on
+constexpr auto nearly_all = terms.ttl * 98 / 100; ///< part of the validity
 constexpr auto too_much = terms.ttl;
 
 struct clock_fixture : held_clock_base, scripted_cluster {
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(lease_ends_inside_handler_that_runs_past_deadline)
     run_until(context, [&] { return done; });
 }
 
-/// Its time, and that of the nodes, counts from there.
+/// The time of the attempt and of its nodes counts from there.
 BOOST_AUTO_TEST_CASE(attempt_begun_inside_handler_that_took_long_has_its_whole_time)
 {
     mutex next = lock("another", terms);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(lease_ends_in_time_although_clocks_are_slewed)
     expect_end_after(&held_clock::advance_while_others_are_slewed);
 }
 
-/// What the two ran further is not added up.
+/// The advances of the two clocks do not add up.
 // rule H2
 BOOST_AUTO_TEST_CASE(lease_lasts_until_one_clock_reaches_its_deadline)
 {

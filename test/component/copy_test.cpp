@@ -26,11 +26,11 @@ struct warned : observer {
 
 BOOST_AUTO_TEST_SUITE(copies)
 
-/// Its observer is the parent's (rule A3).
+/// The observer is the parent's (rule A3).
 BOOST_AUTO_TEST_CASE(copy_of_client_warns_nobody)
 {
     world::timeline time;
-    world::network net{time, 2, 1}; // of which a client warns when it first looks at its nodes
+    world::network net{time, 2, 1}; // an even number: a client warns when it first looks at its nodes
     world::process process{net, 0, 1};
     config settings;
     auto const told = std::make_shared<warned>();

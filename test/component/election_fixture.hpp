@@ -18,7 +18,7 @@
 
 namespace redlock::test {
 
-/// A process with one client, which campaigns for "seat", leads, or wants to know who does.
+/// A process with one client, which campaigns for "seat", leads, or observes.
 struct participant {
     participant(world::network& net, unsigned host, config settings, lock_options const& options)
         : process(net, host, host + 1)
@@ -43,7 +43,7 @@ struct participant {
         asked.reset();
         seat->leader([this](error_code ec, leader_info found) { asked = {ec, std::move(found)}; });
     }
-    /// What changes from now on, until an operation fails.
+    /// Observes changes from now on, until an operation fails.
     void observe()
     {
         seat->observe(seen,
@@ -132,7 +132,7 @@ struct election_fixture {
         BOOST_TEST_REQUIRE(met());
         return time.now() - began;
     }
-    /// It dies, and nothing that it has sent is lost.
+    /// Ends the process; its sent bytes still arrive.
     void kill(participant& one)
     {
         for (std::size_t i = 0; i != all.size(); ++i)
@@ -149,7 +149,7 @@ struct election_fixture {
         auto const found = keys.find(key);
         return found == keys.end() ? std::nullopt : std::optional(found->second);
     }
-    /// What the node has proclaimed.
+    /// Returns the node's leader announcement.
     [[nodiscard]] std::string proclaimed(std::size_t n)
     {
         auto const found = on(n, "seat:redlock-leader");

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(proclamation_of_another_term_is_replaced)
     }
 }
 
-/// Whatever stands there: nobody leads by it.
+/// The key may hold any other data: they name no leader.
 BOOST_AUTO_TEST_CASE(proclamation_replaces_other_data)
 {
     hold(a, "8");

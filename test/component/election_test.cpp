@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Leaders as they and others see them (docs/protocol.md, rules EL1, EL2, EL4 and EL6), in simulated time.
+// Leaders as they and observers see them (docs/protocol.md, rules EL1, EL2, EL4 and EL6), in simulated time.
 #include "component/election_fixture.hpp"
 #include "kind/election.hpp"
 
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(resignation_along_the_line_retracts_proclamation)
     BOOST_TEST(proclaiming(before) == 0U);
 }
 
-/// Another's is none of ours.
+/// An announcement of another leader is kept.
 // rule EL2
 BOOST_AUTO_TEST_CASE(resignation_leaves_what_others_have_proclaimed)
 {
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_proclaimed)
     BOOST_TEST(found.confirmed);
 }
 
-/// What is under way says the old one.
+/// A round that is under way carries the old value.
 // rule EL2
 BOOST_AUTO_TEST_CASE(new_value_is_not_confirmed_by_a_round_that_told_the_old_one)
 {
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_away_is_told_with_a_later_extension)
     BOOST_TEST(proclaimed(2) == proclamation_of(leader.held, "a:1"));
 }
 
-/// What a former leader says late is refused where somebody came after it.
+/// A late announcement of a former leader is refused on nodes that know a later leader.
 // rule EL2
 BOOST_AUTO_TEST_CASE(old_proclamation_does_not_replace_a_newer_one)
 {
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(cancelled_campaign_leaves_nothing)
         BOOST_TEST(!on(n, "seat"));
 }
 
-/// The slot belongs to whoever began it, and is filled once.
+/// The cancellation slot belongs to the campaign's caller, and is filled once.
 BOOST_AUTO_TEST_CASE(campaign_begun_elsewhere_is_cancelled_in_its_second_step)
 {
     participant& one = add();

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(vote_with_error_reply_is_classified_and_not_counted)
             }
             BOOST_TEST(table.at(2).error == server_error::none);
 
-            // A node that answers with an error takes no part; the others are a majority.
+            // A node that answers with an error takes no part; the other nodes are a majority.
             three.run_until_heard(6);
             three[0].expect("SET", reply(r.bytes));
             auto const again = three.try_acquire(lock);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(vote_with_error_reply_is_classified_and_not_counted)
         }
 }
 
-/// Whatever is neither OK, nil nor an error is no vote either.
+/// A reply that is neither OK, nil nor an error is no vote either.
 BOOST_AUTO_TEST_CASE(vote_with_unexpected_reply_is_not_counted)
 {
     for (std::string_view bytes :
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(extension_refused_by_majority_ends_lease)
     BOOST_TEST(got->granted.state() == lease_state::lost);
 }
 
-/// One node is out of order, so the round has failed with the first of the others: what the second one says counts as well.
+/// One node answers with an error, so the round has failed with the first refusal. The second refusal counts as well.
 // rule H6
 BOOST_AUTO_TEST_CASE(extension_refused_by_all_remaining_nodes_ends_lease)
 {

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(cancellation_of_handler_bound_elsewhere_completes_once)
 BOOST_AUTO_TEST_CASE(handler_never_runs_inside_initiating_call)
 {
     auto const check = [](operation const& op) {
-        real_servers::get().clear(); // what the one before left behind
+        real_servers::get().clear(); // the keys of the previous test
         lone_client s(real_servers::get().settings());
         op.prepare(s);
         bool returned = false;

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(late_vote_with_unknown_script_is_not_resent)
     nodes[2]->expect("EVALSHA", late(canned::noscript));
     held = acquire(fenced_mutex(*locks, "resource", long_lived));
     read_the_third();
-    read_the_third(); // behind whatever was said then
+    read_the_third(); // behind the earlier bytes
     BOOST_TEST(std::ranges::count_if(nodes[2]->heard(), [&](auto const& words) {
                    return std::ranges::count(words, std::string(held.nonce())) != 0;
                }) == 1);
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(reconnecting_nodes, scripted_cluster)
 
-/// Whose data it is will be told by the handshake.
+/// The handshake will show whose data the node has.
 // rule F6
 BOOST_AUTO_TEST_CASE(reconnecting_node_is_sent_no_fenced_vote_or_extension)
 {

@@ -50,7 +50,7 @@ struct fenced_shared_fixture : line_fixture {
     }
     contender& add_writer() { return write(add()); }
     contender& add_reader() { return read(add()); }
-    /// And answered.
+    /// Releases, and waits for the answer.
     void release(contender& one)
     {
         one.release();
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(tokens_go_on_where_nodes_have_lost_their_data)
     BOOST_TEST(add_reader().held.fencing_token() > last);
 }
 
-/// As a replica that was behind does, or a server with an old file.
+/// As with a replica that was behind, or a server with an old file.
 // rule S16
 BOOST_AUTO_TEST_CASE(reader_is_above_writer_of_which_nodes_have_an_older_fence)
 {
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(reader_is_above_writer_of_which_nodes_have_an_older_fence)
     BOOST_TEST(add_reader().held.fencing_token() == of_readers);
 }
 
-/// Nobody waits there, but for its date: whoever answers for nodes that have lost their data has readers who begin late
+/// The reader waits only for its date. If its user answers for nodes that have lost their data, readers begin late
 /// enough, too.
 // rule S16
 BOOST_AUTO_TEST_CASE(date_of_reader_is_after_that_of_forgotten_writer)
@@ -296,7 +296,8 @@ BOOST_AUTO_TEST_CASE(date_of_reader_is_after_that_of_forgotten_writer)
     BOOST_TEST(add_reader().held.fencing_token() > last);
 }
 
-/// It may be a late vote of its own, behind which others have come and gone: the fence of a reader does not tell (H5).
+/// The grant may be a late vote of the reader's own, after which other clients have come and gone: a reader's fence
+/// does not show that (H5).
 // rule S16
 BOOST_AUTO_TEST_CASE(node_that_was_not_known_before_the_round_does_not_count)
 {
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(writer_is_adopted_by_token_and_reader_is_not)
         BOOST_CHECK_THROW((void)heir.fenced_shared->adopt(nonce, wrong), lock_error);
 }
 
-/// Its own number, from the call on.
+/// The readers' token of its own number, from the call on.
 // rule S16
 BOOST_AUTO_TEST_CASE(downgraded_writer_has_the_readers_place)
 {

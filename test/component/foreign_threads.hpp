@@ -15,7 +15,7 @@
 
 namespace redlock::test {
 
-/// Boost.Test's checks are for one thread; others count what went wrong.
+/// Boost.Test's checks are for one thread; other threads count faults here.
 class faults {
 public:
     void require(bool condition)

@@ -323,7 +323,7 @@ struct full_server {
         command.insert(command.end(), one.arguments.begin(), one.arguments.end());
         return without_times(node.command(command));
     }
-    /// What is there, without the times.
+    /// Returns all keys and values, without the times.
     words state()
     {
         words found;
@@ -336,7 +336,7 @@ struct full_server {
         }
         return found;
     }
-    /// What was said to those in line. To be asked once.
+    /// Returns the messages to the waiters, each once.
     words heard_words()
     {
         words all;
@@ -347,7 +347,7 @@ struct full_server {
             all.push_back(without_times(said));
         }
     }
-    /// As it is, to the millisecond.
+    /// Returns the exact state, to the millisecond.
     words dump()
     {
         words found;

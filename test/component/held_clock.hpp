@@ -5,7 +5,8 @@
 
 namespace redlock::test {
 
-/// As long as it lives, the clocks that count from the machine's start stand still, and go on when told to. One at a time.
+/// While this object lives, the clocks that count from the machine's start stand still, and advance only when told to.
+/// One at a time.
 ///
 /// Asio's timers run as ever: one that fires early finds that nothing is due, and is armed again. So a pause ends when
 /// the test has said that its time is over, and a moment later; and not before.
@@ -23,7 +24,7 @@ public:
     void advance_while_others_are_slewed(std::chrono::nanoseconds);
 };
 
-/// The first base of a fixture whose others read the clock when they are made.
+/// The first base of a fixture whose other bases read the clock when they are made.
 struct held_clock_base {
     held_clock clock;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who waits for what its own client has beside others is told so: of nobody else it can be known.
+// A waiter is told if its own client has the lock: the client cannot know that of other clients.
 #include "component/wish_fixture.hpp"
 #include <redlock/semaphore.hpp>
 
@@ -18,7 +18,7 @@ struct held_here_fixture : wish_fixture {
     {
         return semaphore(*by.locks, "seat", 2, options).taking(count);
     }
-    /// Of all refusals and places in line since it was asked last.
+    /// Returns the common value of all refusals and positions since the last call.
     static bool is_held_here(contender& by)
     {
         auto const told = std::exchange(by.told->held_here, {});

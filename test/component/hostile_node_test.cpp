@@ -86,7 +86,7 @@ private:
     std::array<char, 65536> chunk_{};
 };
 
-/// One node and its server, and nothing that decides anything.
+/// One node and its server, without the engine.
 struct hostile_node_fixture {
     asio::io_context context;
     reluctant_server server{context};
@@ -110,15 +110,15 @@ struct hostile_node_fixture {
 
 BOOST_AUTO_TEST_SUITE(hostile_node)
 
-/// It would keep its connection, and all that is sent to it, for ever.
+/// Otherwise the node would keep its connection, and all bytes that are sent to it, permanently.
 // rule V4
 BOOST_DATA_TEST_CASE(node_that_sends_without_answering_times_out, endless, said)
 {
-    held_clock clock; // or the others would be given up on a slow machine
+    held_clock clock; // otherwise a slow machine would give up the other nodes
     scripted_cluster three;
     config settings = settings_for({three[0].url(), three[1].url(), three[2].url()});
     settings.health.response_timeout = 100ms;
-    settings.health.check_interval.reset(); // whose answer would be one
+    settings.health.check_interval.reset(); // its answer would be one
     client locks(three.context.get_executor(), settings);
     three[0].expect("SET", reply(said.begin));
     auto const got = std::make_shared<outcome>();
@@ -135,10 +135,10 @@ BOOST_DATA_TEST_CASE(node_that_sends_without_answering_times_out, endless, said)
     BOOST_TEST(row.detail == "no answer within the response timeout");
 }
 
-/// What is answered before it was sent must not be sent to whoever is found at the address next.
+/// A command that was answered before it was sent must not be sent to the next server at the address.
 BOOST_FIXTURE_TEST_CASE(command_answered_too_early_is_not_sent_on_next_connection, hostile_node_fixture)
 {
-    node.watch(true); // what is lost is made again
+    node.watch(true); // a lost connection is made again
     run_until(context, [&] { return node.state() == node_state::ready; });
     std::size_t const most = std::size_t{24} << 20U; // more than sockets hold
     send("ECHO", std::string(most, 'x'));
@@ -182,12 +182,12 @@ BOOST_FIXTURE_TEST_CASE(node_that_reads_nothing_has_bounded_output_buffer, hosti
         send("ECHO", long_one);
     BOOST_TEST(node.output().size() < enough / 4);
     BOOST_TEST(node.last_failure().detail == "queue is full");
-    while (node.make_reachable() && node.output().size() < 2 * enough) // what takes votes back
+    while (node.make_reachable() && node.output().size() < 2 * enough) // commands that release
         send("ECHO", long_one);
     BOOST_TEST(node.output().size() < enough);
 }
 
-/// No script of ours counts so far: raised to it, the others could never count on again.
+/// No script counts so far. If the other nodes were raised to it, they could never count any more.
 // rule F1
 BOOST_AUTO_TEST_CASE(vote_with_fence_beyond_limit_is_not_counted)
 {
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(vote_with_fence_beyond_limit_is_not_counted)
     BOOST_TEST(!three.surprised());
 }
 
-/// Nor is it a reason to propose one.
+/// A denied vote is no reason to propose such a fence, either.
 // rule F1
 BOOST_AUTO_TEST_CASE(denied_vote_with_fence_beyond_limit_is_an_error)
 {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr lock_options ten_second_lock{.ttl = 10s, .node_timeout = 5s};
 
-/// What is said in one handshake.
+/// The server's answers in one handshake.
 struct greeting {
     std::string hello{canned::hello};
     std::string info{};
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(old_dragonfly_votes_and_missing_facts_are_named)
     BOOST_TEST(!names("no role"));
 }
 
-/// It is known by its data set: the same one is the same server.
+/// Its identity is that of its data set: the same data set is the same server.
 BOOST_AUTO_TEST_CASE(dragonfly_is_known_by_replication_id)
 {
     greets(dragonfly("86400"));
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(dragonfly_replica_is_refused)
     }
 }
 
-/// Its age counts from when it is first met.
+/// Its age counts from the first meeting.
 BOOST_AUTO_TEST_CASE(miniredis_is_quarantined_and_missing_facts_are_named)
 {
     greets(miniredis());
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(proxy_without_info_is_new_server_at_each_connection)
     BOOST_TEST(granted);
 }
 
-/// As twemproxy does with commands that it does not know (twitter/twemproxy, notes/redis.md).
+/// twemproxy hangs up at commands that it does not know (twitter/twemproxy, notes/redis.md).
 BOOST_AUTO_TEST_CASE(proxy_that_hangs_up_at_hello_is_unreachable)
 {
     for (int i = 0; i != 8; ++i)

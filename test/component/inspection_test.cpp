@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(inspection_names_readers)
     check_usable();
 }
 
-/// It is what GET and PTTL prove.
+/// GET and PTTL prove only this.
 BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open)
 {
     for (std::size_t i = 0; i != 3; ++i) {
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open
                to_string(told.node_table));
 }
 
-/// What GET could not read may be a writer's by now, or gone.
+/// The key that GET could not read may be a writer's by now, or gone.
 BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_about_readers)
 {
     for (std::size_t i = 0; i != 3; ++i)
@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(inspection_of_fenced_lock_reads_last_token)
     check_usable();
 }
 
-/// It is named by a place that the next operation has, too.
+/// A later operation may have the same slot in memory.
 BOOST_AUTO_TEST_CASE(inspection_is_not_cancelled_by_signal_of_earlier_one)
 {
     warm_up();
@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(inspection_does_not_complete_inside_initiating_call)
     BOOST_TEST(inspect()->ec == errc::no_quorum);
     bool inside = true;
     outcome_ptr later;
-    asio::post(context, [&] { // where every node is known to be away, and nothing is to be waited for
+    asio::post(context, [&] { // then every node is known to be unreachable, and there is nothing to wait for
         auto const result = begin(lock());
         inside = result->done();
         later = result;

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(late_vote_takes_a_free_lock_for_its_time_alone)
     BOOST_TEST(fence() == "51");
 }
 
-/// It was claimed once more, on a connection from before the node had other data.
+/// The claim was repeated, on a connection from before the node had other data.
 // rule K10
 BOOST_AUTO_TEST_CASE(late_claim_leaves_a_lock_that_is_held)
 {

@@ -11,13 +11,13 @@ namespace {
 constexpr duration longest_hold = 20ms;
 /// Between two looks at what has happened.
 constexpr duration step = 500us;
-/// A hand-over, and the moment for those who stand in no line (rule Q19).
+/// A hand-over, and the open window for unqueued clients (rule Q19).
 constexpr duration a_turn = longest_hold + 7 * round_trip + 2 * a_tick + 2 * step;
-/// Of a holder that does not know of others yet (rules Q11 and W5).
+/// For a holder that does not know of other clients yet (rules Q11 and W5).
 constexpr duration longest_batch = 250ms + longest_hold;
 constexpr duration longest_pause = 300ms;
 
-/// One who comes again as soon as it has had the lock.
+/// A client that comes again as soon as it has had the lock.
 struct visitor {
     explicit visitor(contender& its) : who(its) {}
 
@@ -28,7 +28,7 @@ struct visitor {
         placed = {};
         disturbed = false;
     }
-    /// What holds for it from now on, as far as it is in order.
+    /// Notes the bound for its wait, when it has a position.
     void look(duration now)
     {
         if (waits() && !placed && who.told->before.size() != told_before) {
@@ -38,7 +38,7 @@ struct visitor {
     }
     [[nodiscard]] bool waits() const { return !who.ended; }
     [[nodiscard]] bool in_order() const { return placed && !disturbed; }
-    /// It may be the heir, or hold the lock and not know it yet.
+    /// It may be the next owner, or hold the lock and not know it yet.
     [[nodiscard]] bool may_hold() const
     {
         return who.holds() || !waits() || (placed && who.told->before.back() == 0);
@@ -46,7 +46,7 @@ struct visitor {
 
     contender& who;
     std::size_t told_before = 0;
-    std::optional<duration> placed{}; ///< since when it stands in line
+    std::optional<duration> placed{}; ///< since when it has a position
     duration until{};                 ///< at the latest
     duration leaves_at{};
     bool disturbed = false;
@@ -98,7 +98,7 @@ private:
         one.who.release();
         one.come();
     }
-    /// Who goes on after a pause may be late for his turn, and overtake those who wait (rule Q16).
+    /// A client that resumes after a pause may be late, and overtake waiters (rule Q16).
     void check_order(visitor const& served_now)
     {
         for (visitor const& one : some)

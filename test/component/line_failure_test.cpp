@@ -37,7 +37,7 @@ struct line_failure_fixture : wish_fixture {
             return e;
         }
     }
-    /// What happens while it waits.
+    /// Called while the operation waits.
     std::function<void()> meanwhile = [] {};
     semaphore pool(contender& by) { return {*by.locks, "seat", 1, options}; }
     void kill_all_but(std::size_t one)
@@ -50,7 +50,7 @@ struct line_failure_fixture : wish_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(line_failures, line_failure_fixture)
 
-/// The second time it knows of others, and stands in line without a vote.
+/// The second time it knows of other clients, and enters the queue without a vote.
 BOOST_AUTO_TEST_CASE(waiter_that_never_voted_was_kept_out_by_others)
 {
     contender& holder = add();
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(waiter_for_permits_was_kept_out_by_others)
     BOOST_TEST(contains(told.what(), "timed out after 500 ms and 0 attempts; last: contended"), told.what());
 }
 
-/// Of which it hears when it asks whether they are there, every two seconds.
+/// The waiter notices it when it checks the nodes, every two seconds.
 BOOST_AUTO_TEST_CASE(waiter_whose_nodes_went_was_kept_out_by_outage)
 {
     contender& holder = add();
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(waiter_whose_nodes_went_was_kept_out_by_outage)
     BOOST_TEST(std::ranges::count(rows, node_result::unreachable, &node_outcome::result) == 2, told.what());
 }
 
-/// Each as long as it waits itself, wherever in line it stands: nobody calls the last one when the others have gone.
+/// Each waiter gives up after its own wait, at any position: nobody calls the last one when the other ones have gone.
 // rule Q15
 BOOST_AUTO_TEST_CASE(without_time_limit_all_in_line_end_with_the_majority)
 {
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(who_waits_in_line_is_called_after_short_outage)
     serve_all(1min);
 }
 
-/// It ends by itself.
+/// The quarantine ends by itself.
 // rule Q15
 BOOST_AUTO_TEST_CASE(quarantine_of_majority_costs_no_place_in_line)
 {

@@ -42,7 +42,7 @@ using core::duration;
 
 inline constexpr duration one_way = 500us;
 inline constexpr duration round_trip = 2 * one_way;
-/// How long a lock is kept for whom it is handed to: 50 ms, as a round trip is short.
+/// How long a lock is kept for a called waiter: 50 ms, as a round trip is short.
 inline constexpr duration claim_window = 50ms;
 /// Timers tick in milliseconds.
 inline constexpr duration a_tick = 2ms;
@@ -63,7 +63,7 @@ struct places : observer {
     void on_release(release_event const& e) noexcept override { released = e.result; }
     void on_lease(lease_event const& e) noexcept override { leases.push_back({e.what, e.shared}); }
     std::vector<std::size_t> before;
-    std::vector<bool> held_here; ///< of each refusal, and of each place in line
+    std::vector<bool> held_here; ///< one for each refusal, and for each position
     struct lease_change {
         lease_event::kind what;
         bool shared;
@@ -119,7 +119,7 @@ struct contender {
     lease held;
 };
 
-/// Those who are there, as long as time passes.
+/// Runs existing programs while time passes.
 template <class Programs>
 void run_all(world::timeline& time, Programs const& all, duration length)
 {
@@ -147,7 +147,7 @@ struct line_fixture {
         all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), settings, its));
         return *all.back();
     }
-    /// Its connections speak RESP2, so that nobody can call it (rule Q18).
+    /// Its connections speak RESP2, so that no client can call it (rule Q18).
     contender& add_polling() { return add_polling(options); }
     contender& add_polling(lock_options const& its)
     {
@@ -157,7 +157,7 @@ struct line_fixture {
         all.push_back(std::make_unique<contender>(net, static_cast<unsigned>(all.size()), resp2, its));
         return *all.back();
     }
-    /// Its messages take so long to each node.
+    /// Its messages take this time to each node.
     contender& add_far(duration latency)
     {
         auto const host = static_cast<unsigned>(all.size());
@@ -181,7 +181,7 @@ struct line_fixture {
     {
         return until([&] { return one.holds(); });
     }
-    /// One after the other, each behind those before it; the first has the lock.
+    /// Starts clients one after the other, each behind the earlier ones; the first has the lock.
     void line_up(std::size_t size)
     {
         for (std::size_t i = 0; i != size; ++i) {
@@ -197,14 +197,14 @@ struct line_fixture {
         pass(10ms);
     }
 
-    /// The second has the lock from the first, and knows of the others.
+    /// The second has the lock from the first, and knows of other clients.
     void line_up_and_pass(std::size_t size)
     {
         line_up(size);
         all[0]->release();
         (void)until_granted(*all[1]);
     }
-    /// On its way to the third the lock is taken, on all nodes but one, by somebody who knows no line.
+    /// While the lock is on its way to the third, an unqueued client takes it on all nodes but one.
     /// \return that node
     std::size_t overtake_heir(std::string const& milliseconds)
     {
@@ -217,7 +217,7 @@ struct line_fixture {
         });
         return first;
     }
-    /// Those who stand in line pass the lock on as soon as they have it, and stand there again.
+    /// Queued clients pass the lock on as soon as they have it, and enter the queue again.
     duration until_let_in(contender& outside, duration longest)
     {
         return until(
@@ -231,7 +231,7 @@ struct line_fixture {
             },
             longest);
     }
-    /// In whatever order.
+    /// The order is not checked.
     void serve_all(duration longest_wait)
     {
         for (std::size_t served = 0; served != all.size(); ++served) {
@@ -259,7 +259,7 @@ struct line_fixture {
         BOOST_FAIL("nobody stands in line");
         return 0;
     }
-    /// Where the queue is for a client that cannot use that node (rule Q17).
+    /// The queue's node for a client that cannot use this node (rule Q17).
     [[nodiscard]] std::size_t node_after(std::size_t first)
     {
         return meeting_node(net, "seat", core::node_set(static_cast<unsigned>(first)));
@@ -270,28 +270,28 @@ struct line_fixture {
             if (n != one)
                 what(n);
     }
-    /// As other libraries do, or as an operator does.
+    /// Runs a command of another library, or of an operator.
     void say(std::size_t n, std::vector<std::string> const& words)
     {
         (void)net.at(n).redis.execute(words, net.at(n).wall_us(time.now()));
     }
-    /// Somebody who knows no line has the lock.
+    /// An unqueued client takes the lock.
     void occupy(std::string const& milliseconds)
     {
         for (std::size_t n = 0; n != net.size(); ++n)
             say(n, {"SET", "seat", std::string(32, 'f'), "PX", milliseconds});
     }
-    /// He gives it back, on all nodes but this one.
+    /// That client releases it, on all nodes but this one.
     void vacate_all_but(std::size_t one)
     {
         for_all_but(one, [this](std::size_t n) { say(n, {"DEL", "seat"}); });
     }
-    /// From now on what the client says to the other nodes comes late there.
+    /// From now on the client's messages to the other nodes are delayed.
     void delay_all_but(std::size_t one, unsigned host, duration latency)
     {
         for_all_but(one, [&](std::size_t n) { net.between(host, n).latency = latency; });
     }
-    /// It is full of places whose owners are gone.
+    /// Fills the queue with positions of clients that are gone.
     void crowd(std::size_t n)
     {
         for (unsigned i = 0; i != kind::longest_queue; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// In line with other clients: servers and processes are simulated, and so is their time.
+// Queued with other clients: servers and processes are simulated, and so is their time.
 #include "component/line_fixture.hpp"
 
 namespace redlock::test {
@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(those_who_wait_are_served_as_they_came)
     }
 }
 
-/// From the second hand-over on the one who releases knows of others.
+/// From the second hand-over on the releasing client knows of other clients.
 // rule Q4
 BOOST_AUTO_TEST_CASE(lock_passes_in_two_round_trips)
 {
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(commands_of_a_lease_do_not_depend_on_how_many_wait)
 BOOST_AUTO_TEST_CASE(alone_nobody_speaks_of_lines)
 {
     contender& alone = add();
-    unsigned const batch = options.handover.batch; // then it asks whether others stand in line
+    unsigned const batch = options.handover.batch; // then it asks whether other clients are queued
     for (unsigned i = 0; i != batch; ++i) {
         alone.acquire();
         (void)until_granted(alone);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(alone_nobody_speaks_of_lines)
     BOOST_TEST(line_words == 0U);
 }
 
-/// What is over soon leaves no trace: who knows of others asks the line first, once.
+/// A queue that has ended leaves no trace: a client that knows of others asks the queue first, once.
 // rule Q11
 BOOST_AUTO_TEST_CASE(who_is_alone_again_speaks_of_lines_no_more)
 {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(paused_waiter_costs_its_time_once)
     BOOST_TEST((until_granted(*all[4]) <= 2 * round_trip + 200us));
 }
 
-/// He was handed the lock, and came too late to take it.
+/// The lock was handed to it, and it came too late to take it.
 // rule Q16
 BOOST_AUTO_TEST_CASE(who_was_paused_stands_in_line_again)
 {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_is_left_out)
     BOOST_TEST((until_granted(*all[3]) <= 2 * round_trip + 200us));
 }
 
-/// The lock is on its way to him: he passes it on.
+/// The lock is on its way to the waiter, which passes it on.
 // rule Q12
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_when_it_is_called_passes_lock_on)
 {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_released_by_other_library_goes_to_first_in_lin
     BOOST_TEST(!all[1]->holds());
 }
 
-/// Somebody who knows no line was quicker on the other nodes.
+/// An unqueued client was faster on the other nodes.
 // rule Q19
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_waits_and_is_served)
 {
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(call_that_arrives_before_an_answer_does_not_count_by_itself
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 1U);
 }
 
-/// What was overtaken once would be so again. Between its votes are pauses of 100 ms on average.
+/// An immediate second try would be overtaken again. Between its votes are pauses of 100 ms on average.
 // rule Q9
 BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
 {
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(heir_that_is_overtaken_asks_without_hurry)
     BOOST_TEST(commands - before <= 50U * 20U);
 }
 
-/// Who comes just when the lock passes from one to the next finds no node free.
+/// A client that comes just when the lock passes on finds no node free.
 // rule Q11
 BOOST_AUTO_TEST_CASE(newcomer_does_not_come_between)
 {
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(waiter_whose_connection_is_reset_enters_again)
     BOOST_TEST((until_granted(*all[2]) <= 100ms));
 }
 
-/// What is missing on one node is there on the next; what is missing on all of them makes those who wait ask by turns.
+/// A right that one node denies exists on the next one. A right that all nodes deny makes the waiters ask in sequence.
 // rule Q15
 BOOST_AUTO_TEST_CASE(without_rights_those_who_wait_ask_by_turns)
 {
@@ -386,7 +386,7 @@ BOOST_AUTO_TEST_CASE(key_without_expiry_is_waited_for_without_line)
     BOOST_TEST((until_granted(*all[0]) <= 1s));
 }
 
-/// The key lives for longer than those of who waits would, and one node alone has lost it.
+/// The key lives for longer than the waiters' own keys would, and one node alone has lost it.
 // rule Q13
 BOOST_AUTO_TEST_CASE(who_doubts_keeps_its_place_while_others_are_held)
 {
@@ -429,14 +429,14 @@ BOOST_AUTO_TEST_CASE(try_acquire_never_stands_in_line)
     BOOST_TEST(line_words == 0U);
 }
 
-/// The one vote that it has would be the claim of somebody who waited.
+/// Its one vote would be the claim of an operation that waited.
 // rule Q15
 BOOST_AUTO_TEST_CASE(operation_of_one_attempt_never_stands_in_line)
 {
     line_up_and_pass(2);
     all[0]->acquire();
     pass(10ms);
-    all[0]->stop.emit(asio::cancellation_type::terminal); // it knows of others now
+    all[0]->stop.emit(asio::cancellation_type::terminal); // it knows of other clients now
     pass(10ms);
     std::optional<error_code> ended;
     all[0]->lock->try_acquire([&](error_code ec, lease) { ended = ec; });
@@ -466,7 +466,7 @@ BOOST_AUTO_TEST_CASE(successor_that_wants_no_line_leaves_it)
     (void)until([&] { return got.valid(); }, 1s);
 }
 
-/// Whoever has the lock, it is left free for a moment in time.
+/// Any holder leaves the lock free for a moment in time.
 // rule Q19
 BOOST_AUTO_TEST_CASE(who_stands_in_no_line_is_let_in)
 {
@@ -528,7 +528,7 @@ BOOST_AUTO_TEST_CASE(turn_that_nobody_takes_goes_to_first_in_line)
     BOOST_TEST((longest <= turn + 3 * round_trip + a_tick));
 }
 
-/// The window is that of the waiter, not of the client that hands the lock on.
+/// The lock is kept for as long as the next owner needs, not the releasing client.
 // rule Q16
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_who_is_far_away)
 {
@@ -593,7 +593,7 @@ BOOST_AUTO_TEST_CASE(tokens_rise_along_the_line)
     }
 }
 
-/// Of one client there is one place, for the first of those who wait.
+/// A client has one position, for the first of its waiters.
 // rule Q15
 BOOST_AUTO_TEST_CASE(client_has_one_place_for_all_of_its_operations)
 {
@@ -612,7 +612,7 @@ BOOST_AUTO_TEST_CASE(client_has_one_place_for_all_of_its_operations)
     }
 }
 
-/// The other nodes are told of a release when the line has answered: behind the votes of who comes next without a line.
+/// The other nodes are told of a release when the queue has answered: behind the votes of the next unqueued client.
 BOOST_AUTO_TEST_CASE(own_release_behind_votes_of_next_operation_is_heard_of)
 {
     line_up_and_pass(2);
@@ -620,7 +620,7 @@ BOOST_AUTO_TEST_CASE(own_release_behind_votes_of_next_operation_is_heard_of)
     lease next;
     other.acquire([&](error_code, lease got) { next = std::move(got); });
     pass(10ms);
-    net.kill(2); // both of the others are needed
+    net.kill(2); // both other nodes are needed
     pass(10ms);
     all[1]->release();
     BOOST_TEST((until([&] { return next.valid(); }, 5s) <= 100ms));
@@ -765,7 +765,7 @@ BOOST_AUTO_TEST_CASE(line_without_memory_is_asked_again_in_the_same_connection)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
-/// Releases go to the node where the others stand.
+/// Releases go to the node that keeps the queue.
 // rule Q17
 BOOST_AUTO_TEST_CASE(full_node_slows_no_hand_over)
 {
@@ -790,7 +790,7 @@ BOOST_AUTO_TEST_CASE(full_node_slows_no_hand_over)
     BOOST_TEST(slow <= 10U); // each finds out that the node is full, and windows are opened (rule Q19)
 }
 
-/// Who has asked in vain while they were full stands in the queue as soon as a vote shows that they are not.
+/// A waiter for which all nodes were full enters the queue as soon as a vote shows that they are not.
 // rule Q17
 BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
 {
@@ -808,7 +808,7 @@ BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
     BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 4U);
 }
 
-/// The others stand where it can stand again.
+/// The other clients are queued where it can enter again.
 // rule Q17
 BOOST_AUTO_TEST_CASE(waiter_goes_back_to_line_of_others_when_it_is_connected_again)
 {
@@ -955,7 +955,7 @@ BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_
     check_that_no_key_is_left();
 }
 
-/// Until the next refusal it waits by turns (rule Q9).
+/// Until the next refusal the client waits unqueued, and asks in sequence (rule Q9).
 // rule Q15
 BOOST_AUTO_TEST_CASE(who_found_line_full_asks_it_again)
 {
@@ -1014,8 +1014,8 @@ BOOST_AUTO_TEST_CASE(two_lines_exclude_each_other_and_are_both_served)
     }
 }
 
-/// The node where the line is grants a vote of an attempt that loses, in time or late. Who is first in line hears
-/// of an undo as of any change, and is not called.
+/// The queue's node grants a vote of an attempt that loses, in time or late. The first waiter hears of the
+/// undo as of any change, and is not called.
 // rule Q5
 BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
 {
@@ -1043,7 +1043,7 @@ BOOST_AUTO_TEST_CASE(votes_that_are_taken_back_are_not_handed_on)
             its.pass(latency - 300us);
             its.say(first, {"DEL", "seat"});
             its.pass(500us);
-            BOOST_TEST_REQUIRE(its.on(first, "seat").has_value()); // of the loser
+            BOOST_TEST_REQUIRE(its.on(first, "seat").has_value()); // the loser's
             its.pass(500us);
             its.vacate_all_but(first);
             BOOST_TEST((its.until_granted(*its.all[0]) <= 5 * round_trip));

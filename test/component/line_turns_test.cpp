@@ -13,13 +13,13 @@ namespace redlock::test {
 
 namespace {
 
-/// Leases longer than that pass a lock on to those who do not stand in line.
+/// After leases longer than this, a lock goes to unqueued clients.
 constexpr duration longer_than_a_passage = 400ms;
 
-/// Those behind have heard that the lock has passed on, and asked how many stand before them now.
+/// The later waiters have heard that the lock has passed on, and asked for their new positions.
 constexpr duration until_places_are_known = 300ms;
 
-/// What the one who is called answers, and his claim: how long a hand-over takes without any trouble.
+/// The called waiter's answer, and its claim: the time of a hand-over without any trouble.
 constexpr duration time_to_hand_over = 4 * round_trip + a_tick;
 
 } // namespace
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(silent_heirs_cost_their_windows)
         }
 }
 
-/// They are behind a silent one: whoever lives comes right behind him.
+/// They are behind a silent waiter: a live one comes right behind it.
 // rule T3
 BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
 {
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(dead_waiters_behind_silent_heir_cost_nothing)
     BOOST_TEST((until([&] { return all.back()->holds(); }) <= claim_window + time_to_hand_over));
 }
 
-/// The line's node lets it wait once. It goes back to where the others stand.
+/// The queue's node is silent once. The waiter goes back to the queue of the other clients.
 // rule Q17
 BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
 {
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
-/// Where nobody handed the lock on, who comes next waits for half a window before he asks.
+/// If nobody handed the lock on, the next waiter waits for half a window before it asks.
 // rule T3
 BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_released_without_line)
 {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_release
     BOOST_TEST((took <= claim_window * 3 / 2 + time_to_hand_over + a_tick));
 }
 
-/// The giver is near, and its turn is over long before that of who is far away.
+/// The previous owner is near, and its claim window ends long before that of a distant waiter.
 // rule Q19
 BOOST_AUTO_TEST_CASE(far_waiter_lets_others_in_for_turn_of_giver)
 {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
     BOOST_TEST((until_granted(*all[3]) <= time_to_hand_over));
 }
 
-/// It asks when the holder's key would be gone, and not before.
+/// The waiter asks when the holder's key would be gone, and not before.
 // rule Q12
 BOOST_AUTO_TEST_CASE(who_becomes_first_behind_leaver_asks_no_sooner)
 {
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(lock_that_was_held_for_a_moment_was_held)
     BOOST_TEST(asked != before);
 }
 
-/// The connection tracks only from the answer to the first of them on; the others have been asked by then.
+/// The connection tracks only after the answer to the first question; the other ones have been sent by then.
 // rule Q13
 BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
 {
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_many_locks_at_once_hears_of_each)
         }
 }
 
-/// Two questions, each of which has its time.
+/// Each of the two questions has its own time.
 // rule Q13
 BOOST_AUTO_TEST_CASE(who_is_far_enters_line_of_a_node_that_does_not_track_yet)
 {
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(who_is_far_enters_line_of_a_node_that_does_not_track_yet)
     BOOST_TEST((far.told->before == std::vector<std::size_t>{0}));
 }
 
-/// Those who leave when they are called say on for how long the lock has passed.
+/// Called waiters that leave pass on for how long the lock has been in the queue.
 // rule Q19
 BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
 {
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(heirs_that_leave_do_not_keep_others_out)
     BOOST_TEST((until(let_in, 10s) <= 1s));
 }
 
-/// Not as the first, before the other line has answered.
+/// It is not the first before the other queue has answered.
 // rule Q17
 BOOST_AUTO_TEST_CASE(place_in_other_line_is_told_anew)
 {

@@ -59,7 +59,7 @@ lease_event of_lease(lease_event::kind what, std::string_view name = "seat")
 
 constexpr std::string_view a = "redis://a:6379";
 
-/// What a disk does that is full, and a pipe that nobody reads.
+/// Behaves as a full disk, or a pipe without a reader.
 struct refusing_buffer final : std::streambuf {
     int overflow(int) override { throw std::runtime_error("disk full"); }
     std::streamsize xsputn(char const*, std::streamsize) override { throw std::runtime_error("disk full"); }
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(log_of_no_quorum_is_warning_and_of_contention_is_not)
                "warning: 'seat' not acquired: timed out after 512 ms and 2 attempts; last: no quorum");
 }
 
-/// Not the grants themselves failed, so it is no contention either.
+/// The nodes granted, so it is no contention either.
 BOOST_AUTO_TEST_CASE(log_of_too_slow_attempt_is_one_warning)
 {
     usual->on_acquire({"seat", errc::too_slow, 1, 1ms, errc::too_slow});
@@ -218,8 +218,8 @@ BOOST_AUTO_TEST_CASE(log_of_contention_appears_at_once_and_then_once_a_second)
         usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms});
     BOOST_TEST(lines.size() == 1U);
     BOOST_TEST(last() == "info: 'seat' is held by others (attempt 1, granted by 0 of 3 nodes)");
-    usual->on_attempt({"seat", errc::contended, 0, 3, 2, 1ms, 0ms}); // the same one waits on
-    usual->on_attempt({"seat", errc::no_quorum, 0, 3, 1, 1ms, 0ms}); // of which the nodes' own lines tell
+    usual->on_attempt({"seat", errc::contended, 0, 3, 2, 1ms, 0ms}); // the same operation waits on
+    usual->on_attempt({"seat", errc::no_quorum, 0, 3, 1, 1ms, 0ms}); // the nodes' own lines report it
     usual->on_linger({"seat", a, 11s});                              // another kind
     BOOST_TEST(lines.size() == 2U);
     clock.advance(999ms);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(refusal_and_place_in_line_share_one_line_a_second)
                "similar lines suppressed");
 }
 
-/// As readers do, and holders of permits: nobody but this client may have it.
+/// The same for readers and holders of permits: only this client may have it.
 BOOST_AUTO_TEST_CASE(log_says_that_this_client_holds_what_it_waits_for)
 {
     usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms, true});

@@ -59,7 +59,7 @@ public:
         return result;
     }
 
-    /// Of clients that are gone: a vote that is on its way would come after it.
+    /// Waits until all other clients are gone: their votes may still be on their way.
     void clear()
     {
         wait_until([&] { return std::ranges::all_of(probes, is_alone); });
@@ -83,7 +83,7 @@ struct cleared_servers {
     ~cleared_servers() { servers.clear(); }
 };
 
-/// One client, alone on its context, with what an operation may need.
+/// One client, alone on its context, with everything that an operation may need.
 struct lone_client {
     asio::io_context context;
     std::optional<client> locks;

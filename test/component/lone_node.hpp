@@ -42,10 +42,10 @@ struct counting_sink : net::reply_sink, net::node_listener {
     bool in_order = true;
     bool set_forward = false; ///< the server's clock, whenever it is read
     std::vector<std::string> messages;
-    std::vector<std::string> refusals; ///< of subscriptions
+    std::vector<std::string> refusals; ///< to subscribe
 };
 
-/// A node by itself, under nothing that decides anything. Closed by who has it.
+/// A node without the engine. Its owner closes it.
 struct lone_node {
     lone_node(boost::asio::io_context& context, redis::endpoint where)
         : loop(running_on(context)), node(*loop, sink, 0, peer_at(std::move(where)), patient())

@@ -30,10 +30,10 @@ struct silent_nodes_fixture : scripted_cluster {
     }
 };
 
-/// Of a user who answers for the node, two seconds ago.
+/// Placed two seconds ago by a client whose user answers for the node.
 constexpr std::string_view excused_by_one = "+1700000002000 run:data/0a1b2c3d/0/1700000000000\r\n";
 
-/// What a client says of itself when it asks for the marker: for how long it has been certain, and "1" where absence
+/// Returns two arguments of a client's request for the marker: for how long it has been certain, and "1" if absence
 /// proves nothing to it.
 std::pair<std::string, std::string> said_of_itself(scripted_node const& node)
 {
@@ -68,7 +68,7 @@ BOOST_DATA_TEST_CASE(malformed_marker_does_not_admit_node, inventions, said)
     BOOST_TEST(three.try_acquire(lock)->ec == errc::no_quorum);
     for (node_outcome const& row : lock.last_attempt())
         BOOST_TEST((row.result == node_result::refused));
-    // It is asked for again, and then believed.
+    // The marker is asked for again, and then believed.
     three.expect_everywhere("EVAL", reply(canned::marker));
     three.expect_everywhere("EVAL", reply(":5\r\n"));
     BOOST_TEST(!three.try_acquire(lock)->ec);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(young_marker_quarantines_node_for_fenced_locks_only)
     BOOST_TEST(!three.try_acquire(three.lock("plain"))->ec);
 }
 
-/// With the young node there would be a majority in ten minutes, with the one that refused it at once.
+/// With the young node there would be a majority in ten minutes; with the one that refused, at once.
 BOOST_AUTO_TEST_CASE(refused_marker_is_read_again_before_young_marker_counts)
 {
     scripted_cluster three;
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(first_fenced_try_waits_for_late_node)
     complete_with_third(three, "TIME", *result);
 }
 
-/// As for a first try: one that does not confirm would leave no majority.
+/// As for a first attempt: a node that does not confirm would leave no majority.
 BOOST_AUTO_TEST_CASE(adoption_waits_for_late_node)
 {
     scripted_cluster three;
@@ -155,7 +155,8 @@ BOOST_AUTO_TEST_CASE(extension_with_changed_marker_reconnects_node)
     BOOST_TEST(!three.surprised());
 }
 
-/// It has lost its data, as its new marker shows: plain locks wait for it, too, however old that marker says it is.
+/// The new marker shows that the node has lost its data: plain locks wait for it, too, however old the marker says it
+/// is.
 // rule F6
 BOOST_AUTO_TEST_CASE(vote_with_changed_marker_quarantines_node_for_all_locks)
 {
@@ -176,7 +177,8 @@ BOOST_AUTO_TEST_CASE(vote_with_changed_marker_quarantines_node_for_all_locks)
     BOOST_TEST(!three.surprised());
 }
 
-/// Asking the first anew who it is closes its connection. The try hears of that while it still asks for markers, and ends.
+/// Asking the first node for its identity closes its connection. The attempt notices that while it still asks for
+/// markers, and ends.
 BOOST_AUTO_TEST_CASE(try_acquire_that_fails_while_reading_markers_completes_once)
 {
     scripted_cluster three;

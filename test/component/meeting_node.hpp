@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-/// Where all who want it meet (docs/protocol.md, rule W3), as the servers run now.
+/// Returns the rendezvous node of a name (docs/protocol.md, rule W3), for the servers' present processes.
 inline unsigned meeting_node(world::network& net, std::string_view name, core::node_set without = {})
 {
     std::vector<std::string> run_ids;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Many clients with sets that overlap (docs/protocol.md, rules M6 to M8): none waits for ever, and no two have one name.
+// Many clients with sets that overlap (docs/protocol.md, rules M6 to M8): every wait ends, and no two have one name.
 #include "component/multi_fixture.hpp"
 #include "kit/dice.hpp"
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(wide_set_gets_its_turn_beside_narrow_ones)
     BOOST_TEST((wide.longest < 3s));
 }
 
-/// What a dead one had is free after L + D.
+/// The names of a dead client are free after L + D.
 // rule M8
 BOOST_AUTO_TEST_CASE(crashes_at_any_moment_leave_nobody_waiting)
 {

@@ -15,7 +15,7 @@ namespace redlock::test {
 
 using names = std::vector<std::string>;
 
-/// Clients that want several locks at once, and others that want one of them.
+/// Clients that want several locks at once, and clients that want one of them.
 struct multi_fixture : wish_fixture {
     std::unique_ptr<wish> want_all(contender& by, names which)
     {
@@ -33,7 +33,7 @@ struct multi_fixture : wish_fixture {
     {
         return try_once(mutex(*by.locks, name, options));
     }
-    /// What looks at them does not run any more.
+    /// Scripts that look at queues fail from now on.
     void forbid_lines()
     {
         for (std::size_t n = 0; n != net.size(); ++n)

@@ -18,7 +18,7 @@ struct sets_in_line : multi_fixture {
     /// A lock passes from one client to the next: what is released, its answer, the claim.
     static constexpr duration time_to_hand_over = 2 * round_trip + 200us;
 
-    /// How many stand in line for a name.
+    /// The number of waiters in the queue of a name.
     std::size_t line_for(std::string const& name)
     {
         std::size_t found = 0;
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(claim_takes_all_names_of_the_previous_owner)
     BOOST_TEST(commands - before <= 4 * (2 * net.size() + 2));
 }
 
-/// Each operation has a set of its own. It enters the line first, as its client knows of the others.
+/// Each operation has a set of its own. It enters the queue first, because its client knows of other clients.
 BOOST_AUTO_TEST_CASE(set_knows_whom_another_set_has_met)
 {
     line_up_sets(4, {"a", "b"});
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(set_knows_whom_another_set_has_met)
     };
     std::size_t before = 0;
     for (int i = 0; i != 16; ++i) {
-        if (i == 8) // by now all know of others
+        if (i == 8) // by now all know of other clients
             before = commands;
         (void)until([&] { return holder() != sets.end(); });
         BOOST_TEST_REQUIRE((holder() != sets.end()));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(released_names_go_to_each_line)
         BOOST_TEST((until_it_has(*each) <= time_to_hand_over + a_tick));
 }
 
-/// Its names were claimed before its release came to the other nodes: it was not lost.
+/// Its names were claimed before its release came to the other nodes: the lease was not lost.
 BOOST_AUTO_TEST_CASE(release_that_was_overtaken_by_the_claim_is_a_release)
 {
     line_up_sets(3, {"a", "b"});

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(lease_that_lost_one_name_is_lost_as_a_whole)
     std::string const nonce(set->held.nonce());
     set->held = {};
     pass(100ms);
-    BOOST_TEST(nodes_with("a", nonce) == 0U); // what is left is given back
+    BOOST_TEST(nodes_with("a", nonce) == 0U); // the rest is released
     BOOST_TEST(on(0, "b")->text == "somebody");
 }
 
@@ -449,7 +449,7 @@ BOOST_AUTO_TEST_CASE(names_on_cluster_nodes_need_one_hash_tag)
     BOOST_CHECK_THROW(multi_mutex(locks, {"a", "b"}), lock_error);
     BOOST_CHECK_THROW(multi_mutex(locks, {"{a}x", "{b}x"}), lock_error);
     BOOST_CHECK_NO_THROW(multi_mutex(locks, {"{a}x", "{a}y"}));
-    BOOST_CHECK_THROW(multi_mutex(locks, {"a"}), lock_error); // and what stands beside it
+    BOOST_CHECK_THROW(multi_mutex(locks, {"a"}), lock_error); // and a reserved name
 }
 
 /// The marker has none of their names.
@@ -523,7 +523,7 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_each_name)
     BOOST_TEST(tokens_of("b") > both);
 }
 
-/// Its client has seen the number (rule F3), whichever of the names it asks for next.
+/// Its client has seen the number (rule F3), whichever name it asks for next.
 // rule N9
 BOOST_AUTO_TEST_CASE(token_is_above_those_of_other_sets_that_nodes_and_clocks_have_lost)
 {

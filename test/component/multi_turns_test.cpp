@@ -16,10 +16,10 @@ namespace redlock::test {
 namespace {
 
 struct turns_fixture : multi_fixture {
-    /// As long as all names are asked for at once.
+    /// How long all names are asked for at once.
     [[nodiscard]] duration patience() const { return std::min<duration>(options.ttl / 10, 1s); }
 
-    /// Somebody has it who never gives it back.
+    /// A client that never releases it has the name.
     void occupy_name(std::string const& name)
     {
         say_everywhere({"SET", name, std::string(32, 'f'), "PX", "3600000"});
@@ -33,7 +33,7 @@ struct turns_fixture : multi_fixture {
         return true;
     }
 
-    /// It has waited for "a" for long enough, and is refused for "b" then: it takes one name after the other.
+    /// The set has waited for "a" for long enough, and is then refused for "b": it takes one name after the other.
     template <class Lock>
     std::unique_ptr<wish> want_until_tired(Lock set)
     {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
     contender& third = add();
     auto const b = want_one(one, "b");
     auto const set = want_until_tired(wide, {"a", "b"});
-    auto const next = want_one(third, "a"); // stands in line
+    auto const next = want_one(third, "a"); // is queued
     b->held = {};
     bool kept = true;
     (void)until([&] {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(time_in_a_queue_is_not_enough)
     BOOST_TEST(set->held.valid());
 }
 
-/// What else would wake it is far off: nothing changes, and nobody renews.
+/// No other event wakes it soon: nothing changes, and no client renews.
 // rule M8
 BOOST_AUTO_TEST_CASE(time_without_a_position_is_enough)
 {
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(name_that_was_lost_meanwhile_goes_to_who_waits)
     BOOST_TEST(keys().empty());
 }
 
-/// It is behind those of its client who came before it began anew.
+/// The set is queued behind operations of its client that came before it began anew.
 // rule M8
 BOOST_AUTO_TEST_CASE(who_lost_a_name_meanwhile_stands_last)
 {
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(who_lost_a_name_meanwhile_stands_last)
     (void)until([&] { return set->held.valid(); });
 }
 
-/// Those in line get what is released, but this is not.
+/// Waiters get a name that is released, but this one is given up.
 // rule M8
 BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
 {
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
     contender& wide = add();
     auto const b = want_one(one, "b");
     auto const set = want_until_tired(wide, {"a", "b"});
-    auto const next = want_one(add(), "a"); // stands in line
+    auto const next = want_one(add(), "a"); // is queued
     b->held = {};
     (void)until([&] { return set->held.valid(); });
     BOOST_TEST(nodes_with("a", set->held.nonce()) == 3U);
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_given_up_and_not_released)
     BOOST_TEST((ends == std::vector(2, lease_event::kind::detached)));
 }
 
-/// What a node did not hear of does not stay there.
+/// A node that missed the vote does not keep the former one.
 // rule M8
 BOOST_AUTO_TEST_CASE(node_that_missed_the_last_vote_forgets_what_was_taken)
 {

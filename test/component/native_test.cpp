@@ -51,7 +51,7 @@ struct native_locks_fixture : simulated_program {
             if (name == known)
                 talk[node] += name + ", ";
     }
-    /// What that node has heard since this was asked last.
+    /// Returns the node's commands since the last call.
     std::string heard(std::size_t node = 0) { return std::exchange(talk[node], {}); }
 
     template <class Change>
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(lock_is_held_where_scripts_are_forbidden)
     BOOST_TEST(locks->node_table().at(0).detail == "");
 }
 
-/// What was said before the version was known was said as a script.
+/// Commands before the version was known were sent as scripts.
 // rule A7
 BOOST_AUTO_TEST_CASE(forbidden_script_that_waited_for_connection_is_said_once_more_natively)
 {
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(other_owners_keys_stay_as_they_are)
     }
 }
 
-/// The server forgets who is to be told of a key with each of its changes (rule W6).
+/// The server forgets a client's tracking of a key with each change (rule W6).
 // rule K8
 BOOST_AUTO_TEST_CASE(holder_reads_its_key_after_native_extension)
 {
@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(holder_reads_its_key_after_native_extension)
     BOOST_TEST((held.cause() == loss_cause::refused));
 }
 
-/// Where rivals come and go it does not listen.
+/// While there are rivals the holder does not listen.
 // rule K8
 BOOST_AUTO_TEST_CASE(holder_does_not_read_key_of_another_after_native_extension)
 {

@@ -24,7 +24,7 @@ std::set<std::string> draw(detail::nonce_source& from)
     return drawn;
 }
 
-/// What a copy of this process writes.
+/// Returns the text that a copy of this process writes.
 template <class Work>
 std::string said_by_copy(Work work)
 {

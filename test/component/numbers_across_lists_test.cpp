@@ -38,7 +38,7 @@ struct next_list_fixture : wish_fixture {
 
 } // namespace
 
-/// What this client alone remembers goes along (rules F3 and N9).
+/// Numbers that this client alone remembers are kept (rules F3 and N9).
 BOOST_FIXTURE_TEST_SUITE(numbers_across_lists, next_list_fixture)
 
 BOOST_AUTO_TEST_CASE(token_is_above_those_of_the_former_list)

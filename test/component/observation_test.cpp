@@ -17,7 +17,7 @@ namespace {
 struct observation_fixture : election_fixture {
     observation_fixture() { settings.health.check_interval = 24h; }
 
-    /// A leader who says what it wants, to whom it wants.
+    /// Any announcement, on any node.
     void proclaim(std::size_t n, std::uint64_t term, std::string const& rest, std::string const& ms = "60000")
     {
         say(n, {"SET", "seat:redlock-leader", std::to_string(term) + ' ' + rest, "PX", ms});
@@ -27,7 +27,7 @@ struct observation_fixture : election_fixture {
         for (std::size_t n = 0; n != net.size(); ++n)
             proclaim(n, term, rest);
     }
-    /// From now on, on every connection.
+    /// Drops reports of changes from now on, on every connection.
     void lose_word_of_changes()
     {
         for (std::size_t n = 0; n != net.size(); ++n)
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(earlier_value_is_not_told_after_the_vacancy)
     BOOST_TEST(observer.told.size() == 3U);
 }
 
-/// What a node said before says nothing of what is known since.
+/// An earlier answer of a node does not contradict later knowledge.
 // rule EL4
 BOOST_AUTO_TEST_CASE(answers_from_before_make_no_vacancy)
 {
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(change_of_nodes_tells_no_earlier_value)
     BOOST_TEST((std::ranges::count(observer.told, "a", &leader_info::value) == 1));
 }
 
-/// What another client was told is proof, too.
+/// The knowledge of another client is proof, too.
 // rule EL4
 BOOST_AUTO_TEST_CASE(leader_before_the_one_that_is_known_is_gone)
 {
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(client_without_an_election_remembers_what_it_was_told)
     BOOST_TEST(again.revision == 1U);
 }
 
-/// What is on its way to the nodes is told when it has come.
+/// An announcement is told when a majority has it.
 // rule EL5
 BOOST_AUTO_TEST_CASE(proclamation_on_its_way_is_told_once)
 {
@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(observer_learns_on_reconnection_what_was_lost_with_the_conn
     BOOST_TEST(last_told(observer) == "4096 b");
 }
 
-/// What a node told on a connection that is gone may not be so any more.
+/// A node's answer on a closed connection may be outdated.
 // rule EL5
 BOOST_AUTO_TEST_CASE(node_that_is_away_does_not_keep_a_leader_in_office)
 {
@@ -364,7 +364,7 @@ BOOST_AUTO_TEST_CASE(node_that_is_away_does_not_keep_a_leader_in_office)
     BOOST_TEST(last_told(observer) == "2048 vacant");
 }
 
-/// Nor while it is asked again.
+/// Nor does a node that is asked again.
 BOOST_AUTO_TEST_CASE(node_that_is_back_counts_when_it_has_answered)
 {
     settings.health.response_timeout = 20s;

@@ -23,7 +23,7 @@ void hold(lone_client& s)
     s.acquire("held");
 }
 
-/// Another owner holds the resource on every node, so that attempts and pauses alternate.
+/// Another owner holds the resource on every node, so attempts and pauses alternate.
 void contend(lone_client& s)
 {
     real_servers::get().command({"SET", "resource", "somebody else"});

@@ -18,7 +18,7 @@ namespace redlock::test {
 
 namespace {
 
-/// Somebody who waits behind keys that nobody renews.
+/// A waiter behind keys that no client renews.
 struct others_keys_fixture : simulated_program {
     others_keys_fixture() { settings.observer = told; }
     void execute(std::size_t node, std::vector<std::string> const& words)
@@ -45,7 +45,7 @@ struct others_keys_fixture : simulated_program {
     }
 
     std::shared_ptr<recorder> told = std::make_shared<recorder>();
-    std::size_t const first = meeting_node(net, "lock"); ///< where all meet
+    std::size_t const first = meeting_node(net, "lock"); ///< the rendezvous node
     std::optional<client> locks{};
     std::optional<mutex> wanted{};
     lease held{};
@@ -63,7 +63,7 @@ lock_options patient()
 
 BOOST_FIXTURE_TEST_SUITE(other_holders_keys, others_keys_fixture)
 
-/// Pauses grow to the longest one, of half of which each has on average.
+/// Pauses grow to the longest one, and last for half of their limit on average.
 // rule W2
 BOOST_AUTO_TEST_CASE(other_holders_long_keys_are_voted_for_after_pauses)
 {
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(other_holders_long_keys_are_voted_for_after_pauses)
     BOOST_TEST(told->votes.size() < 2 * pauses); // mostly at one node
 }
 
-/// Its release did not come there. The node says for how long.
+/// The release did not reach the node, which reports the key's remaining time.
 // rule W2
 BOOST_AUTO_TEST_CASE(key_left_only_on_rendezvous_node_is_waited_for)
 {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(key_left_only_on_rendezvous_node_is_waited_for)
     expect_a_lease_after(500ms);
 }
 
-/// Its votes there are granted, and taken back: no reason to vote again at once.
+/// The votes there are granted, and released: no reason to vote again at once.
 // rule W2
 BOOST_AUTO_TEST_CASE(keys_left_on_all_but_rendezvous_node_are_voted_for_after_pauses)
 {

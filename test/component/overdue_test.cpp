@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// A lease whose deadline has passed, of which nobody has told the loss yet: no timer fires for so long.
+/// A lease whose deadline has passed, and whose loss has not been reported yet: no timer has expired meanwhile.
 struct overdue_lease_fixture : held_clock_base, scripted_cluster {
     static constexpr lock_options terms{.ttl = 10min, .slack = 10min, .node_timeout = 20s};
 
@@ -37,7 +37,7 @@ struct overdue_lease_fixture : held_clock_base, scripted_cluster {
             sum += node->count("EVAL") + node->count("EVALSHA");
         return sum;
     }
-    /// Behind whatever was sent.
+    /// Waits for everything that was sent.
     void settle()
     {
         for (auto const& node : nodes)
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_again_after_noscript)
     BOOST_TEST(extensions() == 6U);
 }
 
-/// Its end is no clean release, and its keys are taken back all the same.
+/// The end is no clean release, and the keys are released all the same.
 // rules H7 and R1
 BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_released)
 {
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_lost_when_its_handle_is_destroyed)
     run_until(context, [&] { return extensions() == 3; }); // compare-and-delete
 }
 
-/// Others may have come and gone on that node before the vote was executed.
+/// Other clients may have come and gone on that node before the vote was executed.
 // rule H5
 BOOST_AUTO_TEST_CASE(overdue_lease_is_not_proven_by_late_vote)
 {
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_proven_by_late_vote)
     BOOST_TEST(held.state() == lease_state::suspect);
 }
 
-/// It was adopted by a client that is not connected, and waits for that.
+/// The lease was adopted by a client that is not connected, and waits for the connection.
 // rule H7
 BOOST_AUTO_TEST_CASE(overdue_adopted_lease_is_not_extended_after_connecting)
 {

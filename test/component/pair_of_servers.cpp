@@ -19,7 +19,7 @@ namespace redlock::test {
 
 namespace {
 
-/// Every answer to it ends alike, whatever the connection speaks and waits for.
+/// The answer ends alike, whatever the connection speaks and waits for.
 constexpr std::string_view full_stop = "*2\r\n$4\r\nPING\r\n$3\r\nend\r\n";
 constexpr std::string_view stopped = "$3\r\nend\r\n";
 
@@ -36,7 +36,7 @@ std::int64_t take_number(std::string_view& text)
     return value;
 }
 
-/// But for times, which are a little apart.
+/// Ignores times, which differ a little.
 bool same(std::string_view a, std::string_view b)
 {
     constexpr std::int64_t tolerance = 10'000;
@@ -57,7 +57,7 @@ bool same(std::string_view a, std::string_view b)
     return a.empty() && b.empty();
 }
 
-/// What clients read of errors: versions differ in the rest.
+/// Keeps the part of errors that clients read: versions differ in the rest.
 std::string with_classes_of_errors(std::string_view text)
 {
     constexpr std::string_view end = "\r\n";
@@ -76,7 +76,7 @@ std::string with_classes_of_errors(std::string_view text)
     return out;
 }
 
-/// Of a script its first words are enough.
+/// Shortens a script to its first characters.
 std::string in_short(std::string command)
 {
     for (char& c : command)
@@ -107,7 +107,7 @@ pair_of_servers::pair_of_servers()
 {
     probe_.command({"ACL", "SETUSER", "admin", "on", "nopass", "~*", "&*", "+@all"});
     probe_.command({"AUTH", "admin", "any"});
-    // What expires goes when it is looked at, and not when the server finds the time.
+    // Keys expire when a command looks at them, and not when the server finds the time.
     BOOST_REQUIRE(probe_.command({"DEBUG", "SET-ACTIVE-EXPIRE", "0"}) == "OK");
     auto const told = redis::parse_info(probe_.command({"INFO"})).native;
     newer_ = told.has_value();
@@ -218,7 +218,7 @@ void pair_of_servers::as_somebody_else(words const& command)
 {
     auto const real = probe_.command(command);
     auto const is = fake_.is;
-    fake_.is.forbidden.clear(); // to others
+    fake_.is.forbidden.clear(); // for other clients
     fake_.is.forbidden_channels = false;
     auto const fake = fake_.execute(command, now_us());
     fake_.is = is;

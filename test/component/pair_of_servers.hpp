@@ -18,7 +18,7 @@
 
 namespace redlock::test {
 
-/// A real server and the simulated one. Whatever is said goes to both, and what they say is compared byte for byte.
+/// A real server and the simulated one. Every command goes to both, and their answers are compared byte for byte.
 class pair_of_servers {
 public:
     /// How a connection begins.
@@ -38,27 +38,27 @@ public:
     unsigned connections() const { return static_cast<unsigned>(peers_.size()); }
 
     static std::string in_bytes(words const& command);
-    /// Those that did not ask may have been told something, too.
+    /// Other connections may have received messages, too.
     void compare(unsigned id, std::string const& to_both) { compare(id, to_both, to_both); }
     void ask(unsigned id, words const& command) { compare(id, in_bytes(command)); }
     void compare(unsigned id, std::string const& to_real, std::string const& to_fake);
-    /// What they hold, without a look that others notice.
+    /// Compares the values of these keys, without a visible access.
     void compare_keys(words const& names);
 
-    /// By who has nothing to do with those who are compared.
+    /// Runs a command of a client that is not compared.
     void as_somebody_else(words const& command);
     /// There is no memory left.
     void fill(bool now);
-    /// It follows another server, which cannot be reached.
+    /// Makes it follow another server, which cannot be reached.
     void demote(bool now);
     void append(bool now);
     void evict();
     void protect(std::string const& password);
     /// Nobody may run it any more.
     void forbid(std::string const& command);
-    /// Nobody may use any channel; who does is thrown out.
+    /// No user may use a channel; subscribers are disconnected.
     void forbid_channels(bool now);
-    /// Whoever may do everything again, with memory, and as no replica.
+    /// Restores all rights, the memory, and the role of a master.
     void mend();
     void forget_scripts();
     void advance_clock(std::chrono::milliseconds by);
@@ -68,7 +68,7 @@ public:
 
     redis_server& real() { return real_; }
     world::server& fake() { return fake_; }
-    /// What each has told of its marker.
+    /// The markers that each of the two has told.
     std::string const& real_marker() const { return real_marker_; }
     std::string const& fake_marker() const { return fake_marker_; }
 
@@ -92,7 +92,7 @@ private:
     std::chrono::milliseconds ahead_{};
     std::string real_marker_;
     std::string fake_marker_;
-    std::string earlier_; ///< what was said before
+    std::string earlier_; ///< the former text
 };
 
 } // namespace redlock::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which operations of one client ask for permits beside each other (docs/protocol.md, rules Q15 and M6).
+// The operations of one client that ask for permits at the same time (docs/protocol.md, rules Q15 and M6).
 #include "component/semaphore_fixture.hpp"
 #include <redlock/multi_mutex.hpp>
 
@@ -41,7 +41,7 @@ struct permit_queue_fixture : semaphore_fixture {
         for (std::size_t n = 0; n != net.size(); ++n)
             net.at(n).reachable = true;
     }
-    /// The first gets the last free permit, and the second, which began beside it, stands in line by itself.
+    /// The first operation gets the last free permit. The second, which asked at the same time, is queued by itself.
     void let_second_ask_beside()
     {
         theirs = want_some(other, 100, 99);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(client_has_no_more_than_sixteen_positions)
     BOOST_TEST(positions() == 16U);
 }
 
-/// Sixteen at a time, and others as soon as one of them has a permit.
+/// Sixteen ask at a time, and further ones as soon as one of them has a permit.
 // rule Q15
 BOOST_AUTO_TEST_CASE(many_operations_of_one_client_are_served_soon)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waiters that nobody can call ask by themselves, in the same queue as all others (docs/protocol.md, rule Q18).
+// Waiters that cannot be called ask by themselves, in the same queue as all other waiters (docs/protocol.md, rule Q18).
 #include "component/wish_fixture.hpp"
 #include <redlock/semaphore.hpp>
 
@@ -36,7 +36,7 @@ struct polling_fixture : wish_fixture {
     using wish_fixture::wish_fixture;
     using wishes = std::vector<std::unique_ptr<wish>>;
 
-    /// They have positions one behind the other, behind a holder. Every second one polls.
+    /// Queues waiters one behind the other, behind a holder. Every second one polls.
     wishes alternate(kind_of_lock const& kind, std::size_t size)
     {
         wishes all_of_them;
@@ -47,7 +47,7 @@ struct polling_fixture : wish_fixture {
         BOOST_TEST_REQUIRE(all_of_them.front()->held.valid());
         return all_of_them;
     }
-    /// They hold the lock one after the other, each for so long.
+    /// They hold the lock one after the other, each for this time.
     void check_order(wishes const& some, duration hold)
     {
         for (std::size_t i = 0; i + 1 != some.size(); ++i) {

@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(vote_of_a_reader_keeps_the_fence)
     }
 }
 
-/// Its client says nothing of permits, also where they are waited for.
+/// A reader's client does not mention permits, also if there are waiters for them.
 BOOST_AUTO_TEST_CASE(vote_of_a_reader_calls_for_permits)
 {
     listen('b');
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(renewal_of_readers_raises_the_fence_and_minds_no_higher_one
     BOOST_TEST(state() == "zset [a]; none; string 7");
     administer({"DEL", "lock"});
     set('a');
-    put_fence("9"); // of another reader
+    put_fence("9"); // by another reader
     BOOST_TEST(fenced_renewal('a', 'r', "7") == "1");
     BOOST_TEST(state() == "zset [a]; none; string 9");
 }

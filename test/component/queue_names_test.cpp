@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Several names beside other kinds of lock, and their queues (docs/protocol.md, rules M2, M3 and Q6).
+// Several names besides other kinds of lock, and their queues (docs/protocol.md, rules M2, M3 and Q6).
 #include "component/queue_nodes.hpp"
 #include "component/script_times.hpp"
 #include "redis/scripts.hpp"
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(release_gives_back_what_is_ours)
     BOOST_TEST(both() == "none; string b");
 }
 
-/// Without the rights to serve it, no name stays.
+/// Without the rights to serve the queue, all names are freed.
 // rule M3
 BOOST_AUTO_TEST_CASE(release_that_may_not_serve_frees_the_names)
 {

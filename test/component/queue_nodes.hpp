@@ -34,7 +34,7 @@ public:
     virtual void reset() = 0;
 };
 
-/// What a vote for permits says.
+/// The arguments of a vote for permits.
 struct permit_words {
     unsigned count = 1;
     unsigned limit = 1;
@@ -88,17 +88,17 @@ public:
     /// A plain lock's vote.
     std::string set(char who);
 
-    /// Its time is over; the key does not expire.
+    /// The reader's time ends; the key does not expire.
     void end_reader(char who);
     void end_permit(std::string const& number);
-    /// It ends ten seconds earlier.
+    /// The permit ends ten seconds earlier.
     void end_sooner(std::string const& number);
     /// Returns those of these permits that end when the field `next` says.
     std::string ends_first(words const& permits);
 
     /// Returns what stands under a key, without times.
     std::string state(std::string const& key);
-    std::string state(); ///< of the lock, its queue and its fence
+    std::string state(); ///< the lock, its queue and its fence
     /// Returns how many milliseconds are left.
     long long left(std::string const& key);
 

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(next_tells_when_the_first_permit_ends)
     BOOST_TEST(ends_first({"0", "1", "2"}) == "2");
 }
 
-/// To read many costs more than a waiter that asks once more.
+/// Reading many permits costs more than a waiter that asks once more.
 // rule P1
 BOOST_AUTO_TEST_CASE(next_is_a_lower_bound_where_there_are_many_permits)
 {
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(position_of_another_kind_is_not_passed)
     BOOST_TEST(state("queue") == "zset [cr#c, dp#d]");
 }
 
-/// It is not ours, and what was given before is free.
+/// The set is refused, and the permits that were given before are free.
 // rules Q14 and P4
 BOOST_AUTO_TEST_CASE(exactly_named_permits_that_are_refused_leave_none)
 {

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(writer_takes_a_set_only_if_all_readers_gave_it_up)
     BOOST_TEST(state("lock") == "string c");
 }
 
-/// It was a reader here, or its vote came late.
+/// The previous owner was a reader here, or its vote came late.
 BOOST_AUTO_TEST_CASE(writer_takes_a_set_of_itself_and_the_previous_owner)
 {
     vote('a', 'r');
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(reader_takes_the_string_of_the_previous_owner)
     BOOST_TEST(state("lock") == "zset [c, d]");
 }
 
-/// A claim passes others: they were behind it.
+/// The claim may pass other positions: they were behind it.
 // rule Q10
 BOOST_AUTO_TEST_CASE(claim_of_a_reader_heeds_no_queue)
 {
@@ -297,11 +297,11 @@ BOOST_AUTO_TEST_CASE(phase_has_as_many_readers_as_positions_are_looked_at)
     BOOST_TEST(give_back('b', 'x') == "2");
     BOOST_TEST(administer({"ZCARD", "lock"}) == "256");
     BOOST_TEST(administer({"ZCARD", "queue"}) == "44");
-    BOOST_TEST(enter('c', 'r') == "1"); // and so were the others
+    BOOST_TEST(enter('c', 'r') == "1"); // and so were the other ones
     BOOST_TEST(state("queue") == "none");
 }
 
-/// Its scores are times, as ours are, but the key does not expire with the last of them.
+/// The scores are times, as ours are, but the key does not expire with the last of them.
 BOOST_AUTO_TEST_CASE(other_sets_of_times_are_no_readers)
 {
     for (std::string const expiry : {"redis.call('pexpire', 'lock', 1000000)", ""}) {

@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
     }
 }
 
-/// A waiter without the right to call others has a polling position.
+/// A waiter without the right to call other clients has a polling position.
 // rule Q3
 BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody)
 {

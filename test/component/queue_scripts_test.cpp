@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(dead_polling_waiter_behind_the_first_is_not_told)
     BOOST_TEST(state("queue") == "zset [dx#d]");
 }
 
-/// Another version of the library wrote them, or another program.
+/// Another version of the library wrote the positions, or another program.
 // rule Q1
 BOOST_AUTO_TEST_CASE(positions_that_cannot_be_read_are_removed)
 {

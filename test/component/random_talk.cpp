@@ -44,7 +44,7 @@ random_talk::random_talk(std::uint64_t seed)
     both_.connect({.tracks = true});
     both_.connect({.protocol = 2});
     both_.connect({.protocol = 2});
-    both_.connect({}); // looks on
+    both_.connect({}); // an observer
 }
 
 void random_talk::step()
@@ -96,7 +96,7 @@ void random_talk::step()
 void random_talk::ask_about_lock(unsigned id)
 {
     std::string command;
-    auto const form = static_cast<redis::script_form>(dice_.below(4)); // whatever the servers know
+    auto const form = static_cast<redis::script_form>(dice_.below(4)); // any form, known or not
     std::string const whose = owner();
     auto const plain = [&](kind::request what) {
         plain_->append(command, what, {{"", "lock"}, whose, 0}, form);
@@ -191,7 +191,7 @@ void random_talk::ask_shared(unsigned id)
     if (dice_.one_in(2))
         return both_.compare(id, call(which, keys, arguments));
     if (!renews)
-        arguments.resize(9); // of permits
+        arguments.resize(9); // without those for permits
     arguments.insert(arguments.end(), {text(fence_life), reads && !renews ? text(marker_life) : number()});
     if (renews)
         arguments.emplace_back();
@@ -256,7 +256,7 @@ void random_talk::ask_leader(unsigned id)
     both_.compare(id, command);
 }
 
-/// Of the lock that all others want, too.
+/// The lock "lock" is also used by other kinds.
 void random_talk::ask_permits(unsigned id)
 {
     std::string const name = dice_.one_in(4) ? "lock" : "pool";
@@ -265,7 +265,7 @@ void random_talk::ask_permits(unsigned id)
     std::string const some = draw({"0", "1", "0 1", "1 2", "11"});
     std::string const queue = name + ":queue";
     namespace scripts = redis::scripts;
-    if (dice_.one_in(12)) // others' data may be there for ever
+    if (dice_.one_in(12)) // data of other programs may stay permanently
         both_.as_somebody_else({"DEL", name, queue, name + ":permit-fences"});
     auto const ask = [&](redis::script const& which, words arguments, words const& of_fence) {
         words keys{name, queue};
@@ -305,7 +305,7 @@ void random_talk::ask_permits(unsigned id)
     }
 }
 
-/// What is kept for each ends at a time of its own.
+/// The time depends on the position, so that no two end at once.
 std::string random_talk::permit_position(std::string const& who)
 {
     auto const channel = dice_.below(channels_.size());

@@ -12,7 +12,8 @@
 
 namespace redlock::test {
 
-/// What clients of all kinds may say to a server, and what may befall it. Few owners, channels and keys, so that they
+/// Sends commands of clients of all kinds to a server, and disturbs it. There are few owners, channels and keys, so
+/// that they meet.
 /// meet.
 class random_talk {
 public:

@@ -30,7 +30,8 @@ BOOST_FIXTURE_TEST_CASE(server_that_hangs_up_on_scripts_is_connected_twice, sepa
     BOOST_TEST(node.surprises().empty());
 }
 
-/// What waited for the connection fails with the quarantine; a release is said again, and meets the connection's end.
+/// Commands that waited for the connection fail with the quarantine. A release is sent again, and meets the
+/// connection's end.
 BOOST_AUTO_TEST_CASE(node_that_hangs_up_when_quarantined_is_reconnected)
 {
     scripted_cluster three;

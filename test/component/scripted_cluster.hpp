@@ -32,7 +32,7 @@ struct scripted_cluster {
             urls.push_back(node->url());
         return settings_for(urls);
     }
-    /// Another client in place of the one that there is.
+    /// Replaces the present client by another one.
     void connect_with(config const& with) { locks.emplace(context.get_executor(), with); }
     void connect_with(std::shared_ptr<observer> watcher)
     {
@@ -49,7 +49,7 @@ struct scripted_cluster {
             node->expect(command, a);
     }
 
-    /// Not renewed: a scripted server has no answer to what a holder sends by itself after a while.
+    /// Not renewed: a scripted server has no answer to a holder's renewals.
     [[nodiscard]] mutex lock(std::string name = "resource", lock_options options = unrenewed)
     {
         return {*locks, std::move(name), options};

@@ -16,7 +16,7 @@
 
 namespace redlock::test {
 
-/// What the node does about a command.
+/// The node's reaction to a command.
 struct answer {
     enum class kind { reply, late, silence, close, reset, dribble };
     kind what;
@@ -38,7 +38,7 @@ inline std::string subscription_push(std::string_view channel)
 {
     return ">3\r\n$9\r\nsubscribe\r\n" + bulk(channel) + ":1\r\n";
 }
-/// What a subscriber is sent.
+/// Returns the message that a subscriber receives.
 inline std::string message_push(std::string_view channel, std::string_view text)
 {
     return ">3\r\n$7\r\nmessage\r\n" + bulk(channel) + bulk(text);
@@ -74,10 +74,10 @@ inline answer reset()
 /// A server that does what a real one cannot be made to do. It lives in the test's own context, so that test, client
 /// and server move step by step together.
 ///
-/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG, TIME),
-/// PUBLISH and SUBSCRIBE that are not the next expected one are answered as a friendly server does; each node has a run id of its own.
-/// Votes and scripts are checked against the queue; with an empty queue every vote is granted and every script succeeds. What came instead of the expected command is
-/// in `surprises()`, and gets no answer.
+/// A script is a queue of expectations. Commands of the handshake (HELLO, AUTH, SELECT, CLIENT, PING, INFO, CONFIG,
+/// TIME), PUBLISH and SUBSCRIBE that are not the next expected one are answered as a friendly server does; each node
+/// has a run id of its own. Votes and scripts are checked against the queue; with an empty queue every vote is granted
+/// and every script succeeds. An unexpected command is in `surprises()`, and gets no answer.
 class scripted_node {
 public:
     using words = std::vector<std::string>;

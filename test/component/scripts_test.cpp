@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(adoption_script_changes_only_expiries)
     BOOST_TEST(!node.exists("fence"));
 }
 
-/// A node that has lost the fence has lost data, whatever else is there.
+/// A node that has lost the fence has lost data, whatever keys it has.
 // rule F5
 BOOST_AUTO_TEST_CASE(extension_tells_of_fence_that_was_gone)
 {
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(question_whose_key_it_is_tells_readers_from_other_data, 
     auto const before = node.command({"DUMP", "lock"});
     BOOST_TEST(whose() == "READERS");
     BOOST_TEST((node.command({"DUMP", "lock"}) == before));
-    node.command({"PEXPIRE", "lock", "1800000"}); // of the one that ends first
+    node.command({"PEXPIRE", "lock", "1800000"}); // the key that expires first
     BOOST_TEST(whose().find(other) != std::string::npos);
     node.command({"PERSIST", "lock"});
     BOOST_TEST(whose().find(other) != std::string::npos);

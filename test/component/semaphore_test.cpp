@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// So many permits of one name at once (docs/protocol.md, rules P1 to P9).
+// Semaphores: several permits of one name (docs/protocol.md, rules P1 to P9).
 #include "component/semaphore_fixture.hpp"
 #include <redlock/fenced_semaphore.hpp>
 #include <redlock/node_outcome.hpp>
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(operations_of_one_client_ask_at_the_same_time)
     check_that_nothing_is_left();
 }
 
-/// Whoever is refused waits where it stood, and who ends leaves nothing.
+/// A refused operation keeps its position, and a cancelled one leaves nothing behind.
 // rule Q15
 BOOST_AUTO_TEST_CASE(operations_that_ask_at_the_same_time_are_served_in_order)
 {
@@ -171,7 +171,8 @@ BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
     BOOST_TEST((until([&] { return one_of_them->held.valid(); }) <= 5 * round_trip + a_tick));
 }
 
-/// Others come and go, and never take more than half: each of them passes once at most, before it is told of the line.
+/// Other clients come and go, and never take more than half: each of them passes once at most, before it is told of the
+/// queue.
 // rule Q7
 BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
 {
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_gave_other_permits_give_those_of_the_queue_node)
     }
 }
 
-/// It is refused exactly what the others gave.
+/// The node refuses exactly the permits that the other nodes gave.
 // rule P4
 BOOST_AUTO_TEST_CASE(node_without_the_permits_of_the_queue_node_has_none_of_the_lease)
 {
@@ -300,7 +301,7 @@ BOOST_AUTO_TEST_CASE(refusal_of_the_queue_node_refuses_the_attempt)
         BOOST_TEST((n == where_all_meet() || !on(n, "seat")));
 }
 
-/// Others wait for what is free on the queue node.
+/// Other clients wait for the permits that are free on the queue node.
 // rule Q10
 BOOST_AUTO_TEST_CASE(vote_passes_nobody_in_the_queue)
 {
@@ -427,7 +428,7 @@ BOOST_AUTO_TEST_CASE(number_of_permits_may_be_changed)
     BOOST_TEST((try_once(pool(one, 2)) == error_code()));
 }
 
-/// Without a line they hear of changes.
+/// Without a queue the clients hear of changes.
 // rule Q15
 BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
 {
@@ -442,7 +443,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
     BOOST_TEST((until([&] { return waits->held.valid(); }) <= 50ms));
 }
 
-/// What is freed while the lease is held is handed on without its name.
+/// A permit that is freed while the lease is held is handed on without the lease's nonce.
 // rules Q5 and P4
 BOOST_AUTO_TEST_CASE(freed_permit_does_not_make_room_for_others_where_the_lease_is_held)
 {
@@ -453,7 +454,7 @@ BOOST_AUTO_TEST_CASE(freed_permit_does_not_make_room_for_others_where_the_lease_
     blocked->held = {};
     pass(1s);
     occupy(meeting, "0", "400");
-    auto const both = want_some(other, 2, 2); // stands in the queue
+    auto const both = want_some(other, 2, 2); // is queued
     std::unique_ptr<wish> const permit = want_some(one, 2);
     pass(3s);
     std::size_t valid = 0;

@@ -30,7 +30,7 @@ struct separate_node {
         BOOST_TEST(holds());
     }
 
-    /// The key is another's for a while: the vote is refused, and who waits looks at it.
+    /// The key is another client's for a while: the vote is refused, and the waiter looks at the key.
     void refuse(std::string const& owner = "stranger")
     {
         node.expect("SET", reply(canned::nil))

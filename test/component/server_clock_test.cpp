@@ -14,10 +14,10 @@ using namespace redlock::test;
 namespace {
 
 constexpr std::chrono::microseconds date{1'700'000'000'000'000};
-/// Not renewed, and so not watched, either: only what the tests ask for is on the wire.
+/// Not renewed, and so not watched, either: the tests alone cause commands.
 constexpr lock_options one_second_slack{.ttl = 10min, .slack = 1s, .renew = false, .node_timeout = 20s};
 
-/// One scripted server, asked for the time as often as the test says.
+/// One scripted server, which is asked for the time as often as the test says.
 struct server_clock_fixture {
     asio::io_context context;
     scripted_node node{context};
@@ -65,7 +65,7 @@ struct server_clock_fixture {
     bool in_state(node_state state) { return locks->node_table().at(0).state == state; }
 };
 
-/// What passes on the client's clock, passes on the server's.
+/// Time passes on the client's clock and on the server's alike.
 struct held_server_clock_fixture : held_clock_base, server_clock_fixture {
     void expect_no_step()
     {

@@ -12,7 +12,7 @@
 
 namespace redlock::test {
 
-/// The release, and the vote of whom it wakes.
+/// The release, and the vote of the waiter that it wakes.
 inline constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
 struct shared_fixture : line_fixture {
     shared_fixture() { options.fair = true; }

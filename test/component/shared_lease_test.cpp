@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One lease in several hands.
+// One lease with several owners.
 #include "component/shared_fixture.hpp"
 #include <redlock/shared_lease.hpp>
 

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(writer_that_waits_is_not_overtaken_by_readers)
     BOOST_TEST((until_granted(late) <= hand_over));
 }
 
-/// They come before the writer that entered after them (rule Q4).
+/// The readers entered before the writer (rule Q4).
 BOOST_AUTO_TEST_CASE(readers_that_wait_are_not_overtaken_by_writers)
 {
     contender& first = add();
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(who_tries_keeps_nobody_out)
     BOOST_TEST(first.holds());
 }
 
-/// Who waits does not ask without pause, and does not keep others awake.
+/// Waiters do not ask without a pause, and do not wake other waiters.
 BOOST_AUTO_TEST_CASE(waiting_costs_few_commands)
 {
     add_reader();
@@ -231,13 +231,13 @@ BOOST_AUTO_TEST_CASE(reader_heeds_the_queue_node)
     BOOST_TEST((late.ended == errc::contended));
     auto const table = late.shared->last_attempt();
     BOOST_TEST(std::ranges::count(table, holder_kind::waiting, &node_outcome::holder) == 1);
-    for (std::size_t n = 0; n != net.size(); ++n) // what was granted is taken back
+    for (std::size_t n = 0; n != net.size(); ++n) // granted votes are released
         BOOST_TEST(members(n) == 1U);
     first.release();
     BOOST_TEST((until_granted(writer) <= hand_over));
 }
 
-/// Its answer is not worth a whole timeout.
+/// The answer of the queue node is not worth a whole timeout.
 // rule Q10
 BOOST_AUTO_TEST_CASE(reader_does_not_wait_for_a_silent_queue_node)
 {
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(reader_does_not_wait_for_a_silent_queue_node)
     BOOST_TEST(first.holds());
 }
 
-/// It stands in the queue all the same, and polls there (rule Q18).
+/// The reader has a position all the same, and polls (rule Q18).
 BOOST_AUTO_TEST_CASE(unqueued_reader_passes_no_writer_that_waits)
 {
     contender& first = add_reader();
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(shared_key_is_renewed_whoever_leaves)
     check_that_no_key_is_left();
 }
 
-/// One of them renews it, whoever asks.
+/// One reader renews the common key, whichever reader asks.
 BOOST_AUTO_TEST_CASE(extension_of_one_renews_for_all)
 {
     contender& one = add();
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(lost_key_is_lost_to_all)
         BOOST_TEST((each.cause() == loss_cause::refused));
 }
 
-/// One of them asks the nodes, and what they say is told of all.
+/// One of them asks the nodes, and all are told the answers.
 BOOST_AUTO_TEST_CASE(loss_of_each_is_explained)
 {
     options.ttl = 3s;
@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(reader_whose_time_is_over_leaves_the_key_to_others)
     BOOST_TEST(all_valid(held));
 }
 
-/// It has one chance less to be renewed otherwise.
+/// The new leader of the key has one chance less to be renewed otherwise.
 BOOST_AUTO_TEST_CASE(reader_without_time_left_passes_the_lead)
 {
     options.ttl = 3s;
@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(reader_that_gets_on_renews_for_those_who_hang)
     BOOST_TEST(!held[3].valid());
 }
 
-/// Those who do not renew are no company for those who do.
+/// A reader that renews does not join one that does not.
 BOOST_AUTO_TEST_CASE(reader_joins_nobody_who_does_not_renew)
 {
     options.ttl = 3s;
@@ -480,7 +480,7 @@ BOOST_AUTO_TEST_CASE(reader_joins_nobody_who_does_not_renew)
     BOOST_TEST(all_valid(held));
 }
 
-/// Who is asked for next does not wait for what another one was refused.
+/// The next operation does not wait for the pause after another operation's refusal.
 BOOST_AUTO_TEST_CASE(writer_behind_a_reader_that_leaves_asks_at_once)
 {
     contender& other = add_reader();
@@ -564,7 +564,7 @@ BOOST_AUTO_TEST_CASE(writer_of_a_client_with_readers_keeps_others_out)
     BOOST_TEST((until_granted(other) <= hand_over));
 }
 
-/// Without words from the servers it asks again.
+/// Without messages from the servers the waiter asks again.
 BOOST_AUTO_TEST_CASE(who_is_told_nothing_asks_again)
 {
     for (std::string& url : settings.nodes)
@@ -613,7 +613,7 @@ BOOST_AUTO_TEST_CASE(writer_is_adopted_and_reader_is_not)
     BOOST_TEST(members(0) == 1U);
 }
 
-/// The key that it leaves to others is renewed and given back: it is not there for whoever would adopt it.
+/// The key stays for the other readers, is renewed and released: it cannot be adopted.
 BOOST_AUTO_TEST_CASE(reader_that_detaches_from_others_is_told_as_released)
 {
     contender& one = add();

@@ -64,7 +64,7 @@ BOOST_FIXTURE_TEST_CASE(shutdown_times_out_and_reports_lingering_key, separate_n
     BOOST_TEST(watcher->lingering.size() == 1U);
 }
 
-/// Who asks again and again does not put off the end of the time that the first was given.
+/// Repeated calls do not extend the time limit of the first one.
 BOOST_FIXTURE_TEST_CASE(later_shutdown_joins_first_one, separate_node)
 {
     auto settings = settings_for({node.url()});

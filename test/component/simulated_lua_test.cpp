@@ -20,7 +20,7 @@ struct lua_fixture {
         both.as_somebody_else({"ZADD", "zset", "1.5", "a", "2", "b"});
     }
 
-    /// By both versions of the protocol.
+    /// Runs the script with both versions of the protocol.
     void run(std::string const& script)
     {
         for (unsigned id = 1; id <= both.connections(); ++id)

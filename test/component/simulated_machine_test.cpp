@@ -34,7 +34,7 @@ public:
     virtual asio::io_context& context() = 0;
     virtual net::machine& machine() = 0;
     virtual std::string url(way) = 0;
-    /// For a server that closes every connection as soon as something is said.
+    /// The URL of a server that closes every connection as soon as it receives anything.
     virtual std::string url_of_curt() = 0;
     virtual std::string url_of_expired() = 0;
     virtual std::string url_of_misnamed() = 0;
@@ -46,7 +46,7 @@ public:
     virtual std::string get(std::string const& key) = 0;
     virtual tls_settings tls() { return {}; }
 
-    /// What can happen now, or next.
+    /// Runs the events of this moment, or the next one.
     virtual void step() = 0;
     void run_until(std::function<bool()> const& met)
     {
@@ -179,7 +179,7 @@ struct in_the_world : ground {
     world::process process{net, 0, 1};
 };
 
-/// What comes of one connection.
+/// One connection, and its result.
 class meeting final : private net::connect_listener, private net::stream_listener {
 public:
     meeting(ground& on, std::string const& url, std::chrono::milliseconds timeout = 20s,
@@ -199,7 +199,7 @@ public:
 
     [[nodiscard]] std::string const& told() const { return told_; }
     [[nodiscard]] net::stream& stream() { return *stream_; }
-    /// What the stream has told since the beginning.
+    /// Returns all bytes and events of the stream since the beginning.
     [[nodiscard]] std::string const& heard() const { return heard_; }
 
     void listen() { stream_->listen(*this); }
@@ -218,7 +218,7 @@ public:
     {
         return std::ranges::any_of(in_, [](char c) { return c != 0; });
     }
-    /// It has no stream any more.
+    /// Gives the stream away.
     void finish(std::vector<std::string_view> const& words)
     {
         std::string last;
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(simulated_machine_without_unix_socket_reports_no_such_file)
     });
 }
 
-/// Where there is no name server the system says that it may be tried again.
+/// Without a name server the system says that the look-up may be repeated.
 BOOST_AUTO_TEST_CASE(simulated_machine_reports_unknown_host_name)
 {
     on_both([](ground& on) {
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(simulated_stream_sends_last_bytes_before_closing)
     });
 }
 
-/// So that who listened may end, with the memory that he reads into.
+/// Then the listener may be destroyed, with the memory that it reads into.
 BOOST_AUTO_TEST_CASE(simulated_stream_reads_nothing_after_last_bytes)
 {
     std::string const more_than_a_socket_holds(std::size_t{16} << 20U, '.');
@@ -452,7 +452,7 @@ BOOST_AUTO_TEST_CASE(simulated_stream_reads_nothing_after_interruption)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-/// What only the world can be made to do.
+/// Disturbances that only the simulated world can cause.
 BOOST_AUTO_TEST_SUITE(simulated_network)
 
 namespace {
@@ -504,7 +504,7 @@ BOOST_FIXTURE_TEST_CASE(simulated_names_may_be_refused_slow_or_silent, one_serve
                "cannot resolve the host name: Host not found (non-authoritative), try again later");
 }
 
-/// What is under way is not interrupted: one thread looks all names up.
+/// A look-up that is under way is not interrupted: one thread looks all names up.
 BOOST_FIXTURE_TEST_CASE(hung_name_lookup_delays_next_lookup, one_server_fixture)
 {
     net.names().silent_until = 2s;

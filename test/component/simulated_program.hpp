@@ -8,7 +8,7 @@
 
 namespace redlock::test {
 
-/// One program and three servers. All of their time is simulated.
+/// One program and three servers, in simulated time.
 struct simulated_program {
     simulated_program()
     {

@@ -33,7 +33,7 @@ namespace redlock::test {
 
 namespace {
 
-/// What has been said and not been taken, message by message.
+/// Received bytes that have not been taken, message by message.
 class messages {
 public:
     void append(std::string_view bytes) { input_.append(bytes); }
@@ -104,7 +104,7 @@ private:
     messages said_;
 };
 
-/// But for the time, and for what each server draws.
+/// Ignores the time, and values that each server draws.
 std::string in_words(redis::server_facts const& told)
 {
     auto const flag = [](std::optional<bool> what) { return !what ? "unknown" : *what ? "yes" : "no"; };
@@ -132,7 +132,7 @@ struct acquaintance {
     server_error failure;
 };
 
-/// As the library does.
+/// Talks as the library does.
 template <class Wire>
 acquaintance meet(Wire wire, redis::handshake_settings const& settings)
 {
@@ -147,7 +147,7 @@ acquaintance meet(Wire wire, redis::handshake_settings const& settings)
     }
 }
 
-/// What decides whether it may vote.
+/// Compares the facts that decide whether a server may vote.
 void compare_facts(pair_of_servers& both, redis::handshake_settings const& settings)
 {
     static world::server::connection_id next_id = 1000;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(simulated_server_answers_like_real_server)
         }
 }
 
-/// Whatever version the real one is; those that know none of the commands say so in the same words.
+/// The real server may have any version; versions without the commands use the same error texts.
 // rule K8
 BOOST_AUTO_TEST_CASE(simulated_server_compares_like_real_server)
 {
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
         }
 }
 
-/// What a command finds to have expired it has not shown yet.
+/// A key that a command finds expired does not count as shown.
 BOOST_AUTO_TEST_CASE(who_finds_two_expired_keys_is_told_of_their_next_change)
 {
     std::string const owner(32, 'a');
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(who_finds_two_expired_keys_is_told_of_their_next_change)
                  "60000", ""});
 }
 
-/// As Valkey 9.1 says it, and Redis since 7.2.
+/// The order of Valkey 9.1, and of Redis since 7.2.
 BOOST_AUTO_TEST_CASE(own_message_may_come_after_answer)
 {
     world::server server{[](world::server::connection_id) {}};

@@ -15,7 +15,8 @@ using namespace redlock::test;
 
 namespace {
 
-/// Two locks are won in one turn, and who is told first cancels the other, which has its grant and does not know yet.
+/// Two locks are won in one turn. The handler that is called first cancels the other operation, which has its grant and
+/// does not know yet.
 struct cancelled_winner_fixture : separate_node {
     asio::cancellation_signal cancel;
     lease other;

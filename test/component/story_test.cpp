@@ -39,7 +39,7 @@ struct explained_lease_fixture : held_clock_base, scripted_cluster {
             return v.extension && v.result == node_result::granted;
         });
     }
-    /// One member of every lease event.
+    /// Keeps one member of every lease event.
     template <class T>
     [[nodiscard]] std::vector<T> seen_leases(T lease_event::*member) const
     {
@@ -48,7 +48,7 @@ struct explained_lease_fixture : held_clock_base, scripted_cluster {
         return all;
     }
 
-    /// The first confirms, the others do not.
+    /// The first node confirms, the other ones do not.
     void extend_in_vain()
     {
         auto const confirmed = confirmations() + 1;

@@ -49,7 +49,7 @@ struct two_locks_fixture : cleared_servers {
         return nonce;
     }
 
-    /// It was asked for anew, and its keys live for as long as its own lock says.
+    /// The lease was acquired anew, and its keys live for as long as its own lock says.
     void expect_own_keys(std::string const& before, lock_options const& options)
     {
         auto const life = (options.ttl + *options.slack).count();
@@ -148,7 +148,8 @@ BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_to_lock_with_renew_off)
     expect_own_keys(pass_on(lock<mutex>(usual), lock<mutex>(without_renewal)), without_renewal);
 }
 
-/// There are numbers for so many holders in a row; the next one would have a token that the nodes may give to others.
+/// There are numbers for a limited row of holders; a further one would have a token that the nodes may give to another
+/// client.
 // rule W4
 BOOST_AUTO_TEST_CASE(fenced_lease_is_handed_over_only_while_tokens_are_left)
 {
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(fenced_lease_is_handed_over_only_while_tokens_are_left)
                std::to_string(first->granted.fencing_token() >> core::hand_off_bits));
 }
 
-/// It got the lease, and does not want it any more before it could be told.
+/// The operation got the lease, and was cancelled before it could be told.
 // rule W4
 BOOST_AUTO_TEST_CASE(lease_handed_over_to_cancelled_operation_is_released)
 {

@@ -25,7 +25,7 @@ bool all_done(std::vector<outcome_ptr> const& results)
     return std::ranges::all_of(results, &outcome::done);
 }
 
-/// In one turn: `a_crowd` try_acquires, each on its own name.
+/// Starts `a_crowd` try_acquires in one turn, each on its own name.
 std::vector<outcome_ptr> try_many(scripted_cluster& three)
 {
     auto results = outcomes(a_crowd);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(replies_are_matched_to_commands_in_order)
     }
 }
 
-/// Its other half would be the beginning of the answer to the first vote.
+/// The other half would be the beginning of the answer to the first vote.
 BOOST_AUTO_TEST_CASE(half_reply_after_handshake_closes_connection)
 {
     scripted_cluster three;

@@ -29,7 +29,7 @@ void meet_in_one_client()
     std::latch first_inside(1);
     lock.try_acquire([&](error_code, lease) {
         first_inside.count_down();
-        std::latch(1).wait(); // for ever: the program is to end
+        std::latch(1).wait(); // waits until the program ends
     });
     asio::post(context, [&] {
         first_inside.wait();

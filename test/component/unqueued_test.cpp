@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(change_by_own_client_makes_waiter_ask)
     (void)until([&] { return waits->held.valid(); }, 1s);
 }
 
-/// Whoever is refused there has cost one command.
+/// A contender that is refused there has cost one command.
 // rule W3
 BOOST_AUTO_TEST_CASE(contenders_ask_first_where_all_meet)
 {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(silent_first_node_holds_nobody_up)
     BOOST_TEST((until_granted(*all[1]) <= 500ms));
 }
 
-/// Sixteen do not get in each other's way so much that nobody gets it.
+/// Sixteen contenders do not keep each other from the lock.
 // rule W3
 BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
 {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
     BOOST_TEST(total > 500U);
 }
 
-/// Others have had it, and are gone, when the time is over that was left to them.
+/// Other clients have had the lock, and are gone, when their open window ends.
 // rule W5
 BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
 {
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
     BOOST_TEST(again < leases / 4);
 }
 
-/// A client that has had it leaves it alone for a while, if others were met.
+/// A client that has had the lock leaves it alone for a while, if other clients appeared.
 // rule W5
 BOOST_AUTO_TEST_CASE(two_contenders_take_turns)
 {

@@ -34,7 +34,7 @@ struct unread_answer_fixture : separate_node {
         outside.poll();
     }
 
-    /// Another lock, so that no word is about its key.
+    /// Another lock, so that no push is about its key.
     error_code try_another()
     {
         auto const result = std::make_shared<outcome>();

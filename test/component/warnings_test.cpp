@@ -127,7 +127,7 @@ BOOST_FIXTURE_TEST_CASE(two_urls_of_one_server_are_warned_of_once, warned_nodes_
     connect();
     hold();
     nodes[1]->deliver_late();
-    run_until(context, [&] { return nodes[1]->accepted() >= 5; }); // who is refused is tried again
+    run_until(context, [&] { return nodes[1]->accepted() >= 5; }); // a refused node is tried again
     BOOST_TEST_REQUIRE(told->warnings.size() == 1U);
     auto const& row = told->warnings[0];
     BOOST_TEST((row.what == warning_event::kind::same_server));
@@ -165,10 +165,10 @@ BOOST_FIXTURE_TEST_CASE(waiter_for_quarantined_majority_is_warned_at_once_until_
     BOOST_TEST((row.what == warning_event::kind::quarantine));
     BOOST_TEST(row.resource == "seat");
     BOOST_TEST(row.words.starts_with("waits: 3 of 3 nodes quarantined, a majority may vote in "), row.words);
-    BOOST_TEST((row.remaining > 8min && row.remaining < 11min)); // of 1.01 times eleven, less the age
+    BOOST_TEST((row.remaining > 8min && row.remaining < 11min)); // 1.01 times eleven minutes, less the age
 }
 
-/// Not until the first of them may.
+/// The time until enough nodes may vote, not until the first of them may.
 BOOST_FIXTURE_TEST_CASE(quarantine_warning_tells_when_a_majority_may_vote, warned_nodes_fixture)
 {
     for (std::size_t i = 0; i != 3; ++i)
@@ -178,7 +178,7 @@ BOOST_FIXTURE_TEST_CASE(quarantine_warning_tells_when_a_majority_may_vote, warne
     run_until(context, [&] { return std::ranges::count_if(told->attempts, &error_code::failed) == 1; });
     settle();
     BOOST_TEST_REQUIRE(!told->warnings.empty());
-    auto const remaining = told->warnings.back().remaining; // of 666 s, less 259
+    auto const remaining = told->warnings.back().remaining; // 666 s, less 259
     BOOST_TEST((remaining > 400s && remaining < 410s));
 }
 

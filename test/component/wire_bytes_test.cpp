@@ -90,7 +90,7 @@ void inspection(theatre& in)
     s.end();
 }
 
-/// Whoever deletes a node's keys deletes its marker, too.
+/// A client that deletes a node's keys deletes its marker, too.
 void fenced_stranger(theatre& in)
 {
     scene s(in, quick_to_reconnect(in));

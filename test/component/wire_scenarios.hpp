@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-// What a client says, from its first word to its last, where each of these things happens. They are written against the
-// public face alone, and against a theatre of three servers, which another state of the library can be given, too:
+// All commands of a client in each of these scenarios. They use the public interface alone, and a theatre of three
+// servers, which an earlier state of the library can be given, too:
 //   client make_client(config), config settings(): with assume_fresh
 //   void until(condition), void pass(milliseconds)
 //   void tell(node, words): somebody else's command; traits& is(node); void forget_scripts(node)
@@ -29,9 +29,9 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// It says nothing by itself: for longer than a scenario lasts.
+/// The holder is silent for longer than a scenario lasts.
 inline constexpr lock_options quiet{.ttl = 10min, .node_timeout = 20s, .fair = false};
-/// Its rendezvous node is the first one.
+/// The rendezvous node of this name is the first one.
 inline constexpr std::string_view name = "seat:47";
 inline constexpr std::size_t node_count = 3;
 
@@ -74,7 +74,7 @@ public:
     redlock::client& locks() { return *client_; }
     mutex plain(lock_options with = quiet) { return {*client_, std::string(name), with}; }
     fenced_mutex fenced(lock_options with = quiet) { return {*client_, std::string(name), with}; }
-    /// Of two permits, and for both: which it begins with is drawn.
+    /// Both of two permits, of which the first one is drawn.
     semaphore permits(lock_options with = quiet)
     {
         return semaphore(*client_, std::string(name), 2, with).taking(2);
@@ -85,7 +85,7 @@ public:
     }
     election seat(lock_options with = quiet) { return {*client_, std::string(name), with}; }
 
-    /// What happens next is another matter. All that was said before has been answered.
+    /// Begins the next part. All earlier commands have been answered.
     void next(std::string const& what)
     {
         in_.pass(60ms);
@@ -229,7 +229,7 @@ void credentials(Theatre& in)
     settings.nodes[2].insert(8, "nobody:secret@");
     settings.key_prefix = "test:";
     settings.client_name = "stage";
-    settings.reconnect.min_delay = settings.reconnect.max_delay = 1h; // who is refused comes once
+    settings.reconnect.min_delay = settings.reconnect.max_delay = 1h; // a refused node is tried once
     scene s(in, settings);
     s.release(s.try_to_take(s.plain()));
     s.end();
@@ -337,7 +337,7 @@ void plain_renewal(Theatre& in)
     s.end();
 }
 
-/// Others have it, and let it go.
+/// Another client has the lock, and releases it.
 template <class Scene, class Lock>
 void wait_for_it(Scene& s, Lock const& lock)
 {
@@ -400,7 +400,7 @@ void fenced_late_answer(Theatre& in)
     be_late(s, s.fenced({.ttl = 10min, .node_timeout = 200ms}));
 }
 
-/// Two wait for who holds it: one gets the lease, and one has to ask.
+/// Two operations wait for the holder: one gets the lease, and one has to ask.
 template <class Scene, class Lock>
 void hand_over(Scene& s, Lock const& lock)
 {
@@ -429,7 +429,7 @@ void fenced_hand_over(Theatre& in)
     hand_over(s, s.fenced());
 }
 
-/// For the second it is too short: it is released with the next vote.
+/// The lease is too short for the second operation: it is released with the next vote.
 template <class Theatre>
 void plain_release_with_next_vote(Theatre& in)
 {
@@ -530,7 +530,7 @@ void health_check(Theatre& in)
     s.end();
 }
 
-/// Its server is gone, and comes again.
+/// A server is killed, and started again.
 template <class Scene, class Lock>
 void reconnect(Scene& s, Lock const& lock)
 {
@@ -709,7 +709,7 @@ void fenced_semaphore_extension(Theatre& in)
     extend_permits(s, s.fenced_permits());
 }
 
-/// By the permits that are taken, and by a lock of another kind.
+/// Refused by taken permits, and by a lock of another kind.
 template <class Theatre>
 void semaphore_refusal(Theatre& in)
 {
@@ -751,7 +751,7 @@ void election_term(Theatre& in)
     s.end();
 }
 
-/// It has waited in the same client.
+/// The operation has waited in the same client.
 template <class Theatre>
 void election_succession(Theatre& in)
 {

@@ -16,8 +16,8 @@
 
 namespace redlock::test {
 
-/// What a client has said to each node, word for word: every byte of it, or a name for what is drawn or reckoned from a
-/// clock. The same value has the same name throughout, so it shows which command belongs to which claim.
+/// A client's bytes to each node, with names instead of values that are drawn or depend on a clock. The same value has
+/// the same name throughout, so it shows which command belongs to which claim.
 class wire_transcript {
 public:
     explicit wire_transcript(std::size_t nodes) : pages_(nodes) {}
@@ -81,7 +81,7 @@ private:
     std::string lines(std::vector<entry> const& page)
     {
         std::string all;
-        std::map<unsigned long, std::size_t> numbers; // of connections, in their order
+        std::map<unsigned long, std::size_t> numbers; // connections, in their order
         unsigned long speaks = 0;
         for (entry const& e : page) {
             if (e.connection == 0) {
@@ -110,7 +110,7 @@ private:
         return all;
     }
 
-    /// Only what is written in the one way in which words can be: so a line stands for its bytes, and no others.
+    /// Takes a command only if it has the one canonical form: so a line of the transcript stands for exactly its bytes.
     static words take(std::string_view& bytes)
     {
         std::string_view rest = bytes;
@@ -178,7 +178,7 @@ private:
         return shown(said);
     }
 
-    /// Where a vote for permits begins to look. Zero: it is none.
+    /// The first permit that a vote for permits looks at. Zero: another command.
     static std::size_t drawn_permit(words const& command)
     {
         redis::script const& vote = redis::scripts::vote;

@@ -22,7 +22,7 @@ before()
     esac
 }
 
-# What becomes of a command here: it is changed, also for a shorter one, or $why is set.
+# Changes a command for this environment, perhaps into a shorter one, or sets $why.
 adapt()
 {
     why=
@@ -59,7 +59,7 @@ steps()
             continue
         fi
         [ -n "$where" ] || { echo "$1: not a whole command: $text" >&2; return 1; }
-        # As a shell at a prompt does: until it is whole.
+        # Reads further lines until the command is complete, as a shell does.
         [ -z "$(bash -n <<<"$text" 2>&1)" ] || continue
         adapt
         printf '%s\0%s\0' "$where" "${why:+skipped, $why: }$text"
@@ -67,7 +67,7 @@ steps()
     done < <(files=1 blocks "$1")
 }
 
-# What runs inside, with the steps as its third file.
+# Runs inside, with the steps as its third file.
 inside()
 {
     mount -t proc proc /proc && mount -t devpts devpts /dev/pts && mount -t tmpfs tmpfs /dev/shm || exit
@@ -94,7 +94,7 @@ inside()
         case $text in "no command:"* | skipped,*) continue ;; esac
         eval "$text" </dev/null 3<&-
         code=$?
-        # They also answer by it: nobody has it, a warning.
+        # These commands also answer by their status: nobody has the lock, a warning.
         [[ $code = 1 && $text =~ ^redlock\ (status|leader|doctor) ]] || [ $code = 0 ] || { echo "$place: ended with $code: $text"; exit 1; }
         [[ $text != *'&' ]] || sleep 1
     done
@@ -130,7 +130,7 @@ page()
     from=$(before "$1")
     root=$(of "$1")
     steps "$1" >"$root.steps"
-    # What only shows outputs needs no root.
+    # A page that only shows outputs needs no root.
     if ! grep -qzvE '^(no command:|skipped,|[^ ]*:[0-9]+$)' "$root.steps"; then
         tr '\0' '\n' <"$root.steps" | grep -v '^[^ ]*:[0-9]*$' | sed "s,^,$1: ," || echo "$1: has no commands"
         return

@@ -123,7 +123,7 @@ stop
 rights=$(sed -n 's/^    ACL SETUSER locker reset on >secret \(~seat.*+zcard\)$/\1/p' "$deploy/../../docs/server-checklist.md")
 grep -qF "${rights/'~seat:*'/'~$pattern'}" secrets || complain "secrets grants other rights than docs/server-checklist.md"
 
-# What the configurations name under /etc/redlock is in the pods, and in the containers.
+# The files that the configurations name under /etc/redlock are in the pods, and in the containers.
 while read -r file; do
     grep -qE "path: $file[ ,}]" kubernetes/nodes.yaml || complain "/etc/redlock/$file is not in the pods"
     grep -qE ":/etc/redlock/(${file}|${file%/*}):ro" compose/compose.tls.yaml || complain "/etc/redlock/$file is not in the containers"

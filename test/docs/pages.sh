@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-# What the pages tell a reader to do. commands.sh looks at it, and bare.sh does it.
+# The commands in the pages. commands.sh checks them, and bare.sh runs them.
 
-# Of g++, cmake, ninja-build, pkg-config, openssl and redis-server in scripts/setup; of the shell; of Debian itself.
+# Commands of g++, cmake, ninja-build, pkg-config, openssl and redis-server in scripts/setup; of the shell; of Debian
+# itself.
 known=' g++ nm cmake ctest ninja pkg-config openssl redis-server redis-cli cd do done eval exit export for apt-get cat chgrp chmod cp curl echo grep install kill mkdir ps read sh sleep sort sudo systemctl source while '
-# What a section is about.
+# The commands that a section introduces.
 known+='conan vcpkg redlock kubectl docker git man '
 
 # blocks PAGE...: the lines of indented blocks without comments, one a line: PAGE:LINE, a tab, the line. An empty line ends a

@@ -85,7 +85,7 @@ def read(text):
             scopes.append(("namespace", "", "detail" not in space[2] or None))
             pending = ""
         elif type_ := re.match(r"(class|struct)\s+([\w:]+)(?:\s+final)?\s*(?::(?!:)(.*))?$", words, re.S):
-            hidden = scopes[-1][2] is None and not type_[2].startswith("basic_")  # of redlock::detail only bases are shown
+            hidden = scopes[-1][2] is None and not type_[2].startswith("basic_")  # only bases of redlock::detail are shown
             name = type_[2] if scopes[-1][2] is not False and not hidden and "::" not in type_[2] else ""  # one of a class is private
             if name:
                 bases = re.findall(r"public\s+(?:[\w]+::)*(\w+)", type_[3] or "")

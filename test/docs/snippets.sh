@@ -27,7 +27,7 @@ blocks()
         { before = $0 }' "$@"
 }
 
-# Of what language a fence is, has to be said so that none escapes: c++, C++ and the like are not known here.
+# Each fence must name a known language, so that none is skipped: c++, C++ and the like are unknown here.
 unknown_fences() { grep -nHE '^ *(```|~~~) *[^ `]' "$@" | grep -vE ':```(cpp|cmake|console|text)$' || true; }
 built()
 {

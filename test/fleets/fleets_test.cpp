@@ -97,7 +97,7 @@ private:
                 ;
         while (time_.step(end));
     }
-    /// That servers received, and that they executed, those of scripts included.
+    /// Returns the numbers of commands that servers received, and that they executed, with those inside scripts.
     [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> commands()
     {
         std::pair<std::uint64_t, std::uint64_t> sum;
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
     }
 }
 
-/// The others wait hardly longer.
+/// The other clients wait hardly longer.
 // rule Q18
 BOOST_AUTO_TEST_CASE(polling_clients_have_a_place_among_others)
 {

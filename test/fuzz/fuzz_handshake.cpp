@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-// What a server answers while a connection is set up, and to the first vote on it.
+// A server's answers while a connection is set up, and to the first vote on it.
 
 using namespace redlock;
 using namespace redlock::fuzz;
@@ -21,7 +21,7 @@ namespace {
 constexpr int resp3_flight = 7;
 constexpr int resp2_flight = 8;
 
-/// What is said of nodes is fit for a log, and nothing that would have to be kept from it.
+/// Checks that texts about nodes are fit for a log, and contain no password.
 struct reader : observer {
     explicit reader(std::string_view its_password) : password(its_password) {}
 

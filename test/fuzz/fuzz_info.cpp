@@ -43,7 +43,7 @@ void check(server_info const& info)
     require(again.replica == info.replica && again.loading == info.loading && again.cluster == info.cluster);
 }
 
-/// The answers of a whole handshake, whatever they are.
+/// Answers a whole handshake with any bytes.
 void converse(std::string_view wire, int protocol)
 {
     handshake talk(

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-// What a server says unasked, in between its answers: to one who waits for a lock, gets it and holds it.
+// A server's pushes between its answers, to a client that waits for a lock, gets it and holds it.
 
 using namespace redlock;
 using namespace redlock::fuzz;
@@ -19,10 +19,10 @@ namespace {
 constexpr auto rival_leaves = 60ms;
 constexpr auto has_it = 90ms;
 
-/// What stands in between, as a client may take it.
+/// The inserted bytes, as a client may read them.
 struct interjections {
     bool only_pushes = true;
-    std::size_t words = 0; ///< of changes; at most as many as there are keys in them
+    std::size_t words = 0; ///< changed keys and pushes; at most as many as there are keys in them
 
     explicit interjections(std::deque<std::string> const& parts)
     {
@@ -30,7 +30,7 @@ struct interjections {
             read(part);
     }
 
-    /// Each push is one thing at most, and of a message there is nothing beside what was received.
+    /// Each push has one meaning at most, and a message points to nothing but received bytes.
     static void check(std::span<redis::resp_node const> push)
     {
         auto const said = redis::read_message(push);
@@ -61,7 +61,7 @@ struct interjections {
 struct story {
     garbled_server server;
     std::deque<std::string> parts;
-    std::string right{}; ///< what the server said
+    std::string right{}; ///< the server's own output
     std::set<world::server::connection_id> connections{};
     std::optional<client> locks;
     std::optional<mutex> wanted;
@@ -144,7 +144,7 @@ void undisturbed(story& told)
     require(told.connections.size() == 1);
 }
 
-/// Whatever the server says, waiting ends.
+/// Waiting ends, whatever the server sends.
 void disturbed(story& told)
 {
     told.wait();
@@ -154,7 +154,7 @@ void disturbed(story& told)
     told.let_go();
 }
 
-/// What a server says if nobody disturbs it.
+/// Returns the output of a server that is not disturbed.
 std::string silence()
 {
     story told(0, {});

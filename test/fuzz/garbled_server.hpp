@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-// What the fuzz targets share that talk with a whole client.
+// The common parts of fuzz targets with a whole client.
 namespace redlock::fuzz {
 
 using namespace std::chrono_literals;
@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
     return parts;
 }
 
-/// One program with one server, whose words somebody changes on the way. All of its time is simulated.
+/// One program with one server, whose output is changed on the way. All of their time is simulated.
 struct garbled_server {
     world::timeline time{};
     world::network net;

@@ -24,7 +24,7 @@ refused() # refused WHAT IN_WHICH_WORDS FLAGS...
     said "$2"
 }
 
-# Without a library and without Asio, for this is fast enough for each setting.
+# Without a library and without Asio, so that every setting can be tried quickly.
 named() # named AS FLAGS...
 {
     "${CXX:-g++}" -std=c++20 "${@:2}" "${flags[@]}" -c -x c++ - -o "$work/named.o" \
@@ -89,7 +89,7 @@ echo "-- refused: another Boost, by CMake"
 tr -s '\n ' ' ' <"$work/cmake" >"$work/said"
 said "asio-redlock was built with Boost $boost, and this project has found Boost 1[.0-9]* (/.*/Boost-[.0-9]*): .* with the latter"
 refused "another Boost, by the compiler" "asio-redlock was built with Boost $boost, and this program is compiled with .*" -I "$other/include"
-# As of objects that were compiled before, or of a header that does not know its library.
+# As for objects that were compiled before, or a header that does not know its library.
 cp -r "$prefix/include" "$work/include"
 sed -i '/REDLOCK_LIBRARY_BOOST/d' "$work/include/redlock/detail/export.hpp"
 refused "another Boost, by the linker" 'undefined reference.*redlock::client::client\[abi:boost_[_0-9]*\]' -I "$other/include" -I "$work/include"

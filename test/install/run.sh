@@ -26,7 +26,7 @@ run() # run WHAT COMMAND...
     "$@"
 }
 
-# With the flags of a stranger. That each needs none before it is checked where they are built (the preset dev).
+# With the flags of another project. The preset dev checks that no header needs another one before it.
 headers_are_complete()
 {
     # shellcheck disable=SC2086
@@ -34,8 +34,9 @@ headers_are_complete()
         "${CXX:-g++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ $flags -
 }
 
-# What is exported is what src/exports.map says. Of redlock that is what the public headers mark, and what redlock::testing
-# asks of the library; of Asio 20 symbols, and what newer versions keep for each thread that launches coroutines.
+# The exports are those of src/exports.map. Of redlock these are the symbols that the public headers mark, and those that
+# redlock::testing needs of the library. Of Asio these are 20 symbols, and the data that newer versions keep for each thread
+# that launches coroutines.
 exports_are_public()
 {
     local exported stray asio marked
@@ -51,7 +52,8 @@ exports_are_public()
     [ "$(wc -l <<<"$asio")" = 20 ] || { echo "of Asio not what a process must have one of:"; echo "$asio"; return 1; }
 }
 
-# What needs one instance in a process has one, although the rest is hidden: the same program says the same.
+# Symbols that need one instance in a process have one, although the other symbols are hidden: the same program prints the
+# same.
 boundary() # boundary KIND LIBDIR
 {
     # shellcheck disable=SC2086
@@ -104,7 +106,7 @@ for kind in static shared; do
         run "an optimised program of Clang, $kind" env LD_LIBRARY_PATH="$libdir" "$work/other-$kind"
     fi
 done
-# All of them are configured; the tests of the sources have compiled the others.
+# All examples are configured; the tests of the sources have compiled the other ones.
 cmake -S "$root/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix-static" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 cmake --build "$work/examples" --target 01_hello guide_testing >"$work/log" || { cat "$work/log"; exit 1; }
 run "an example, built alone" "$work/examples/guide_testing"
@@ -113,8 +115,8 @@ run "every installed header" headers_are_complete "$prefix"
 run "what the shared library exports" exports_are_public "$libdir/libredlock.so"
 run "versions asked for" versions_are_honest -DCMAKE_PREFIX_PATH="$prefix"
 
-# Both shared: our own tests and examples use the targets of the static one. And both name alike what they compile, so
-# that a compiler cache has it once.
+# Both are shared: our own tests and examples use the targets of the static one. Both give their compiled files the same
+# names, so that a compiler cache has each file once.
 build subdirectory "$here/add_subdirectory" -DBUILD_SHARED_LIBS=ON
 run "add_subdirectory, shared" "$work/subdirectory/consumer"
 run "redlock::testing by add_subdirectory" "$work/subdirectory/kit"

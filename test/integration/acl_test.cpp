@@ -67,7 +67,7 @@ constexpr char const* full[] = {"+set",
                                 "+zcard",
                                 "&lock:redlock-to:*"};
 
-/// Beside what all need who wait in a queue, readers do.
+/// The rights that readers need besides those of every queued client.
 constexpr char const* needed_for_readers = " +pexpireat +zremrangebyscore +hget";
 
 template <class Rights>
@@ -80,7 +80,7 @@ std::string without(Rights const& rights, std::string const& missing)
     return list;
 }
 
-/// Of the documented line, less one.
+/// The documented list of rights, less one.
 std::string full_rights_without(std::string const& missing)
 {
     return without(full, missing) + native_right();
@@ -159,7 +159,7 @@ struct missing_right {
     char const* right;
     std::size_t fails_at; ///< acquire, extend, release, and the same again
     char const* words;
-    char const* newer_words = words; ///< of Redis from 7.2 and of Valkey
+    char const* newer_words = words; ///< on Redis from 7.2, and on Valkey
 };
 
 std::ostream& operator<<(std::ostream& out, missing_right const& row)
@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back
     BOOST_TEST(eye.command({"EXISTS", "lock:a", "lock:b"}) == "0");
 }
 
-/// Who looks on may write nothing.
+/// An observer may write nothing.
 // rule EL7
 BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
 {
@@ -389,7 +389,7 @@ BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
         view.observe(seen,
                      [&](boost::system::error_code, redlock::leader_info told) { next = std::move(told); });
         co_await led.resign();
-        while (!next) { // of this the server tells
+        while (!next) { // the server reports this
             asio::steady_timer timer(context, std::chrono::milliseconds{1});
             co_await timer.async_wait(asio::use_awaitable);
         }
@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(documented_rights_suffice_to_observe_an_election)
 struct election_right {
     char const* missing;
     char const*
-        words; ///< of Redis before 7.2: of a command in a script it only says that one is not permitted
+        words; ///< on Redis before 7.2: of a command in a script it only says that one is not permitted
     bool releasable = true; ///< nothing that gives the lock back is missing
     char const* keys = "~lock:*";
 };
@@ -435,7 +435,7 @@ constexpr election_right election_rights[] = {
     {"nothing", at_key, true, "~lock:seat ~lock:seat:*"},
 };
 
-/// What cannot be told keeps nothing that can be given back.
+/// A campaign that cannot announce its leader gives everything back.
 // rule EL2
 BOOST_DATA_TEST_CASE(campaign_without_a_right_names_it_and_leaves_nothing, election_rights, row)
 {
@@ -468,7 +468,7 @@ BOOST_DATA_TEST_CASE(campaign_without_a_right_names_it_and_leaves_nothing, elect
         BOOST_TEST(guarded.eye().command({"EXISTS", "lock:seat"}) == "0");
 }
 
-/// Another client waits meanwhile, without a line, and gets the lock.
+/// Another client waits meanwhile, unqueued, and gets the lock.
 // rule K8
 BOOST_AUTO_TEST_CASE(plain_locks_need_no_scripts_on_servers_that_compare)
 {
@@ -512,9 +512,9 @@ BOOST_AUTO_TEST_CASE(plain_locks_need_no_scripts_on_servers_that_compare)
     BOOST_TEST(eye.command({"DBSIZE"}) == "0");
 }
 
-constexpr std::chrono::seconds long_enough{20}; ///< for whoever will stand in line
+constexpr std::chrono::seconds long_enough{20}; ///< for waiters that will be queued
 
-/// One client has a lock, and another one waits for it, in turn.
+/// One client has a lock, and another one waits for it.
 struct two_clients {
     explicit two_clients(guarded_server const& guarded) : eye(guarded.eye())
     {
@@ -529,7 +529,7 @@ struct two_clients {
         redlock::mutex wanted(by, name, with_queue(long_lived));
         co_return co_await wanted.acquire();
     }
-    /// The other one waits for it, and gets it when it stands in line, or after that time.
+    /// The other client waits for it, and gets it when it is queued, or after that time.
     asio::awaitable<void> pass_on(redlock::lease& held, redlock::client& to,
                                   std::chrono::milliseconds longest)
     {
@@ -552,7 +552,7 @@ struct two_clients {
         asio::steady_timer timer(co_await asio::this_coro::executor, time);
         co_await timer.async_wait(asio::use_awaitable);
     }
-    /// What the observer was told of the node while it was ready.
+    /// Returns what the observer was told of the node while it was ready.
     [[nodiscard]] std::string words() const
     {
         std::string all;
@@ -570,7 +570,7 @@ struct two_clients {
     std::string standing; ///< how many stood there, just before it was passed on
 };
 
-/// It polls, and what is missing can be seen.
+/// The waiter polls, and the missing right can be seen.
 // rule Q18
 BOOST_AUTO_TEST_CASE(waiter_that_may_not_be_called_waits_in_the_queue)
 {
@@ -593,7 +593,7 @@ BOOST_AUTO_TEST_CASE(waiter_that_may_not_be_called_waits_in_the_queue)
         }
 }
 
-/// Its date has changed since it entered.
+/// The waiter's date has changed since it entered.
 // rule Q18
 BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
 {
@@ -612,7 +612,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
     });
 }
 
-/// Of another lock's line nothing follows from that; and who was refused does not ask again.
+/// The refusal does not concern another lock's queue; and a refused client does not ask again.
 // rule Q23
 BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
 {
@@ -650,7 +650,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_once_that_waiter_cannot_ask_for_expiry)
     });
 }
 
-/// What is missing can be seen.
+/// The missing right can be seen.
 // rule Q23
 BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
 {
@@ -658,7 +658,7 @@ BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
          {"+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "&lock:redlock-to:*"}) {
         guarded_server const lacking(full_rights_without(right));
         std::string const seen = complaints(lacking.settings(), true);
-        if (right != "+zrem" && right != "+publish") // needed only for others who wait
+        if (right != "+zrem" && right != "+publish") // needed only for other waiters
             BOOST_TEST(!seen.empty(), right);
     }
 }
@@ -727,7 +727,7 @@ BOOST_AUTO_TEST_CASE(missing_right_to_set_is_no_quorum)
         words);
 }
 
-/// Where servers compare by themselves, what scripts use is not missed.
+/// If servers compare by themselves, the rights of scripts are not missed.
 BOOST_DATA_TEST_CASE(missing_right_is_named_in_the_error, missing_rights, row)
 {
     guarded_server const guarded(rights_without(row.right));

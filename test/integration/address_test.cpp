@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 using namespace redlock::test;
 
 constexpr std::string_view name_of_two = "two-addresses.invalid";
-/// Its addresses, in the order in which the resolver gives them.
+/// The addresses of the name, in the order in which the resolver gives them.
 std::string first_address;
 std::string second_address;
 
@@ -36,7 +36,8 @@ getaddrinfo_t* systems_getaddrinfo()
 
 } // namespace
 
-/// In front of the C library's, so that a name has the addresses a test wants, whatever this machine's hosts file says.
+/// Replaces the C library's function, so that a name has the addresses that a test wants, whatever this machine's hosts
+/// file says.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int getaddrinfo(char const* host, char const* service, addrinfo const* hints, addrinfo** found)
 {

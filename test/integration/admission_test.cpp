@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(server_with_two_urls_has_one_vote)
     });
 }
 
-/// A server that does not say who it is, and a client of it.
+/// A server without an identity, and a client of it.
 struct silent_node_fixture {
     redis_server server{[] {
         redis_server_options options;
@@ -179,7 +179,7 @@ BOOST_FIXTURE_TEST_CASE(trusted_node_without_info_votes_and_is_reported_once, si
     BOOST_TEST(details[1] == "");
 }
 
-/// It may have restarted a moment ago.
+/// The server may have restarted a moment ago.
 // rule N6
 BOOST_FIXTURE_TEST_CASE(node_without_info_is_quarantined, silent_node_fixture)
 {

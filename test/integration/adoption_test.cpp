@@ -10,13 +10,13 @@ using namespace redlock::test;
 
 namespace {
 
-/// What a lease leaves behind when it is detached.
+/// A detached lease.
 struct left_behind {
     std::string nonce;
     std::uint64_t token;
 };
 
-/// One client leaves, another, with connections of its own, goes on.
+/// One client leaves, and another one, with connections of its own, goes on.
 struct adoption_fixture {
     cluster nodes{3};
     client second{nodes.context.get_executor(), nodes.settings};
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(adoption_of_overtaken_fenced_lease_is_lost)
     });
 }
 
-/// It would stop all votes until it expired.
+/// Such a fence would stop all votes until it expired.
 // rule H9
 BOOST_AUTO_TEST_CASE(adoption_with_too_large_token_leaves_no_fence)
 {
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(adoption_with_too_large_token_leaves_no_fence)
         wrong = {};
         for (std::size_t i = 0; i != nodes.size(); ++i)
             BOOST_TEST(nodes.ask(i).get("lock:redlock-fence").value_or("") == fence);
-        BOOST_TEST(holders(left.nonce) == 3U); // what was detached stays, also where the token was wrong
+        BOOST_TEST(holders(left.nonce) == 3U); // a detached lease stays, also if the token was wrong
         lease right = lock.adopt(left.nonce, left.token);
         co_await right.extend();
         co_await right.release();
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(adoption_with_too_large_token_leaves_no_fence)
     });
 }
 
-/// It is not the node any more that this client has connected to.
+/// The node has other data than when this client connected.
 BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_other_marker)
 {
     nodes.run([&]() -> asio::awaitable<void> {
@@ -286,9 +286,9 @@ BOOST_AUTO_TEST_CASE(adoption_is_not_confirmed_by_node_with_smaller_token)
         nodes.ask(0).command({"SET", "lock:redlock-fence", "1"});
         fenced_mutex lock(second, "lock", long_lived);
         lease held = lock.adopt(left.nonce, left.token);
-        BOOST_TEST(!(co_await decided(held))); // by the two others
+        BOOST_TEST(!(co_await decided(held))); // by the two other nodes
         BOOST_TEST(held.valid());
-        co_await held.extend(); // what is held sets it again (rule F4)
+        co_await held.extend(); // an extension sets the key again (rule F4)
         co_await until([&] { return held.votes() == 3; });
         BOOST_TEST(nodes.ask(0).get("lock:redlock-fence").value_or("") == std::to_string(left.token >> 10U));
     });

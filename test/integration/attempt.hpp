@@ -21,12 +21,12 @@
 
 namespace redlock::test {
 
-/// What one attempt on one configuration came to, in every form in which a program can see it.
+/// The result of one attempt, in every form in which a program can see it.
 struct attempt {
     boost::system::error_code result;
     std::vector<node_outcome> table;
     std::vector<node_status> nodes;
-    std::string message; ///< of the exception, where it failed
+    std::string message; ///< the exception's text, if it failed
 
     bool granted() const { return !result; }
     std::string const& detail(std::size_t node = 0) const { return table.at(node).detail; }

@@ -8,21 +8,22 @@ using namespace redlock::test;
 
 namespace {
 
-/// What is written over a counter by hand, or by another program. The script language takes the last ones for numbers.
+/// Values of a counter that an operator or another program may write. The script language takes the last ones for
+/// numbers.
 std::vector<std::string> const values{"theirs", "12 apples", "",    "nan",
                                       "inf",    "-inf",      "-17", "9223372036854775807"};
 
-/// Whose key is no number of ours until somebody deletes it.
+/// Servers whose fence is not a number of ours until somebody deletes it.
 struct broken_fences_fixture : cluster {
     broken_fences_fixture() : cluster(3) {}
 
     fenced_mutex fenced(client& through)
     {
         lock_options options = unrenewed;
-        options.retry.outage_patience = 1h; // who waits for this to pass waits for longer than the test does
+        options.retry.outage_patience = 1h; // longer than the test, for waiters until it passes
         return {through, "lock", options};
     }
-    /// They are what they were.
+    /// Checks that the fences are unchanged.
     void check_fences(std::string const& value)
     {
         for (std::size_t i = 0; i != size(); ++i)

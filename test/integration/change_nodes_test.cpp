@@ -39,13 +39,13 @@ struct three_of_four_fixture {
         return urls;
     }
 
-    /// Goes on beside the test.
+    /// Starts a change that goes on while the test does.
     void begin_change(std::initializer_list<std::size_t> which)
     {
         changed.reset();
         locks->change_nodes(list(which), [this](error_code ec) { changed = ec; });
     }
-    /// Without braces: with those in an operand of co_await, g++ 12 does not compile.
+    /// Without braces: g++ 12 does not compile braces in an operand of co_await.
     auto change(std::same_as<int> auto... which)
     {
         return locks->change_nodes(list({static_cast<std::size_t>(which)...}));
@@ -76,7 +76,7 @@ struct three_of_four_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(changed_nodes, three_of_four_fixture)
 
-/// What the client knew of the others is kept: without that they would be young, and would not vote.
+/// Rule N9. The client's knowledge of the other nodes is kept: otherwise they would be young, and would not vote.
 // rule N9
 BOOST_AUTO_TEST_CASE(lock_made_before_asks_the_new_nodes)
 {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(lock_made_before_asks_the_new_nodes)
         BOOST_TEST(locks->node_table().size() == 4U);
         held = co_await held_by(lock, 3);
         BOOST_TEST(lock.last_attempt().size() == 4U);
-        co_await until([&] { // assume_fresh was said of the others
+        co_await until([&] { // assume_fresh was set for the other nodes
             return status(*locks, 3).state == node_state::quarantined;
         });
         BOOST_TEST((co_await lock.inspect()).node_table.size() == 4U);
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(list_whose_majority_may_miss_the_other_is_refused)
     refused({"http://host"}, "node URL 1");
     run([&]() -> asio::awaitable<void> {
         co_await change(2, 1, 0, 3);
-        co_await change(2, 4, 0, 3); // three of four meet three others of five
+        co_await change(2, 4, 0, 3); // three of four meet three of five
     });
 }
 
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(change_is_refused_before_another_has_begun)
     BOOST_TEST(locks->node_table().at(3).node == servers[3].url());
 }
 
-/// Whoever is told `nothing new` asks again, and asks the new nodes then.
+/// An observer that is told `nothing new` asks again, and then asks the new nodes.
 BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
 {
     election scheduler(*locks, "scheduler", long_lived);
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(observer_of_leaders_goes_on_with_the_new_nodes)
     });
 }
 
-/// What this client has been told goes along.
+/// The leaders that this client has been told of are kept.
 // rule EL4
 BOOST_AUTO_TEST_CASE(earlier_term_is_nobodys_after_a_change_too)
 {
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(cancellation_of_shutdown_ends_the_wait_for_both)
     });
 }
 
-/// It begins with its first operation, and was one of the former nodes before.
+/// The lease begins with its first operation, and belonged to the former nodes before.
 // rule N9
 BOOST_AUTO_TEST_CASE(lease_adopted_before_goes_on_with_the_former_nodes)
 {
@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_CASE(client_that_goes_releases_what_the_former_nodes_hold)
     });
 }
 
-/// The rest of the client's own knowledge goes along, too.
+/// The rest of the client's own knowledge is kept, too.
 // rule N9
 BOOST_AUTO_TEST_CASE(restart_between_the_two_lists_is_noticed)
 {

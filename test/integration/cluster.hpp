@@ -46,13 +46,13 @@ inline config patient(std::vector<std::string> nodes)
 /// A quarantine for leases like these is over in a second.
 inline constexpr lock_options short_lived{.ttl = 600ms, .slack = 100ms, .node_timeout = 300ms};
 
-/// Its keys are still there when the test looks for them after the loss.
+/// The keys still exist when the test looks for them after the loss.
 inline constexpr lock_options outlived_by_keys{.ttl = 1s, .slack = 40s, .node_timeout = 300ms};
 
 inline std::string const marker_key = "redlock-marker";
 inline std::string const fence_key = "lock:redlock-fence";
 
-/// For a test of both cases.
+/// The two values of a data-driven test.
 inline constexpr bool either[] = {false, true};
 
 /// The error of an operation that may throw, and success otherwise.

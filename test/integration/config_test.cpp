@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(lock_with_ttl_too_short_to_use_is_refused)
     BOOST_TEST(of_lock("resource", {}, slow) == "");
 }
 
-/// Other clients reckon with what was promised.
+/// Other clients rely on the promised limit.
 // rule N4
 BOOST_AUTO_TEST_CASE(lock_longer_than_longest_ttl_is_refused)
 {

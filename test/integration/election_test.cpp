@@ -24,7 +24,7 @@ election of(client& locks, lock_options const& options = long_lived)
     return {locks, "scheduler", options};
 }
 
-/// What it is told, until the test ends.
+/// Observes an election until the test ends.
 struct onlooker {
     explicit onlooker(client& locks) : seat(of(locks)) { look(); }
 

@@ -22,7 +22,7 @@ unsigned long long fence_on(cluster& nodes, std::size_t node)
     return std::stoull(nodes.ask(node).get(fence_key).value_or("0"));
 }
 
-/// What was sent before has been executed by every node, and its answers have been read.
+/// Waits until every node has executed all earlier commands, and the answers have been read.
 asio::awaitable<void> answers_are_read(cluster& nodes)
 {
     mutex behind = nodes.lock("behind", unrenewed);
@@ -45,7 +45,7 @@ unsigned long long a_minute_ahead()
     return static_cast<unsigned long long>(then.time_since_epoch() / 1ms);
 }
 
-/// As large as real ones.
+/// Returns a number as large as real ones.
 std::uint64_t token_number(std::uint64_t number)
 {
     return (std::uint64_t{1'800'000'000'000} + number) << 10U;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(denied_fenced_vote_tells_remaining_time_of_holder)
     });
 }
 
-/// A counter ahead of the clocks is met once with a raise of the others; afterwards all agree.
+/// If a counter is ahead of the clocks, the other ones are raised once; afterwards all agree.
 // rule F2
 BOOST_AUTO_TEST_CASE(fence_counters_that_differ_are_written_back)
 {
@@ -316,14 +316,14 @@ BOOST_AUTO_TEST_CASE(fenced_scripts_guard_a_value_in_redis)
     BOOST_TEST(nodes.ask(0).get("balance").value_or("") == "101");
 }
 
-/// What is no string is not ours to replace, in a repair neither.
+/// A key that is no string may not be replaced, not even in a repair.
 // rule F5
 BOOST_AUTO_TEST_CASE(repair_does_not_overwrite_key_of_another_type)
 {
     cluster nodes(3);
     nodes.run([&]() -> asio::awaitable<void> {
         lease held = co_await nodes.held_everywhere(fenced(nodes));
-        // In one step: an extension that is still on its way would repair the key between two.
+        // In one step: an extension that is still on its way could repair the key between two.
         nodes.ask(0).command({"EVAL",
                               "redis.call('del', KEYS[1]) return redis.call('lpush', KEYS[1], 'theirs')", "1",
                               "lock"});

@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// What other libraries' semaphores and readers' locks leave under a lock's name.
+/// Keys that other libraries' semaphores and readers' locks leave under a lock's name.
 std::vector<std::string> const kinds[] = {
     {"ZADD", "lock", "1700000000", "their permit"},
     {"HSET", "lock", "mode", "read"},
@@ -35,7 +35,7 @@ struct foreign_keys_fixture : cluster {
         for (std::size_t i = 0; i != nodes; ++i)
             before.push_back(ask(i).command({"DUMP", "lock"}));
     }
-    /// It is what it was: neither replaced nor deleted, and without an expiry.
+    /// Checks that the key is unchanged: neither replaced nor deleted, and without an expiry.
     void check_untouched()
     {
         for (std::size_t i = 0; i != before.size(); ++i) {
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(foreign_key_is_waited_for)
     }
 }
 
-/// One server of three has such a key: the lock is had from the others, and neither its extension nor its release
-/// touches that one.
+/// One server of three has such a key: the lock is acquired from the other ones, and neither its extension nor its
+/// release changes that key.
 BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, foreign_key_on_one_node_is_left_alone_by_holder, all_kinds, kind)
 {
     leave(kind, 1);
@@ -115,7 +115,7 @@ BOOST_DATA_TEST_CASE_F(foreign_keys_fixture, foreign_key_on_one_node_is_left_alo
 
 BOOST_AUTO_TEST_SUITE_END()
 
-/// It does not fit into what a connection keeps, and other locks have the same connections.
+/// The value does not fit into a connection's buffer, and other locks use the same connections.
 BOOST_AUTO_TEST_CASE(foreign_key_with_large_value_keeps_connections)
 {
     cluster nodes(3);

@@ -15,14 +15,14 @@ using namespace redlock::test;
 
 namespace {
 
-/// In a child, where the test framework does not count.
+/// Checks a condition in a child, where the test framework does not count.
 void require(bool holds, char const* what)
 {
     if (!holds)
         throw std::runtime_error(what);
 }
 
-/// A holder with live connections, somebody who waits behind it, and somebody who waits for others.
+/// A holder with live connections, an operation that waits behind it, and one that waits for another client's lock.
 struct holder {
     explicit holder(bool tls = false) : enciphered(tls)
     {
@@ -75,7 +75,7 @@ struct holder {
         return ids;
     }
 
-    /// What the parent has is as it was, and works; with the context run here.
+    /// Checks that the parent's lease and operations are unchanged, and work; with the context run here.
     void check_unharmed()
     {
         BOOST_TEST(held.valid());
@@ -100,7 +100,7 @@ struct holder {
         BOOST_TEST((enciphered || connections() == before));
     }
 
-    /// In a child: a lease that looks valid there is the worst that can happen.
+    /// In a child: a lease that looks valid there is the worst failure.
     void require_lost() const
     {
         require(!held.valid(), "valid");
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(forked_child_that_goes_on_ends_every_operation)
         }
 }
 
-/// Asio's rules forbid to run that context then, but not to use others.
+/// Asio's rules forbid to run that context in the child, but not to use others.
 // rule A3
 BOOST_AUTO_TEST_CASE(forked_child_with_its_own_context_needs_no_notify_fork)
 {
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(forked_child_with_its_own_context_needs_no_notify_fork)
     parent.check_unharmed();
 }
 
-/// Both come back into the same turn of the client; what stands in its buffers is written once.
+/// Both processes return into the same turn of the client; its buffers are written once.
 // rule A3
 BOOST_AUTO_TEST_CASE(fork_inside_a_handler_leaves_the_turn_to_the_parent)
 {
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(fork_is_safe_while_context_runs_in_another_thread)
     parent.check_unharmed();
 }
 
-/// That thread is not there in the child: what it was doing is half done for ever, and must not be touched.
+/// That thread does not exist in the child: its work is half done permanently, and must not be touched.
 // rule A3
 BOOST_AUTO_TEST_CASE(fork_is_safe_while_another_thread_is_inside_a_turn)
 {
@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(inspection_in_forked_child_fails_with_forked)
     parent.check_unharmed();
 }
 
-/// What lies there unread is the parent's.
+/// Unread bytes are the parent's.
 BOOST_AUTO_TEST_CASE(forked_child_that_destroys_client_reads_nothing)
 {
     holder parent;

@@ -17,7 +17,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Clients as in several processes, each of which wants the lock again as soon as it has given it back.
+/// Clients as in several processes, each of which wants the lock again as soon as it has released it.
 class crowd {
 public:
     crowd(cluster& nodes, std::size_t size, std::size_t leases) : nodes_(nodes), most_(leases)
@@ -26,7 +26,7 @@ public:
             clients_.push_back(std::make_unique<client>(nodes.context.get_executor(), nodes.settings));
     }
 
-    /// Returns who had each of the leases.
+    /// Returns the holder of each lease.
     std::vector<std::size_t> work()
     {
         for (std::size_t i = 0; i != clients_.size(); ++i)
@@ -59,8 +59,8 @@ private:
     std::size_t ended_ = 0;
 };
 
-/// How often others had the lock between two leases of one client, from when each has had it twice: by then it knows the
-/// others.
+/// The number of other clients' leases between two leases of one client, from when each client has had two: by then it
+/// knows the other ones.
 std::size_t most_in_between(std::vector<std::size_t> const& holders, std::size_t clients)
 {
     std::vector<std::size_t> had(clients, 0);
@@ -85,7 +85,8 @@ constexpr std::size_t contenders = 4;
 
 BOOST_AUTO_TEST_SUITE(full_nodes)
 
-/// One of these is where all who wait would meet. It lets nobody in, so they meet elsewhere, and are served as they came.
+/// One of these is the rendezvous node. Its queue is full, so the waiters use another one, and are served in their
+/// order.
 // rule Q2
 BOOST_DATA_TEST_CASE(full_node_serves_nobody_out_of_order, boost::unit_test::data::xrange(3), full)
 {

@@ -20,7 +20,7 @@ struct cut_replies_fixture : cluster {
         run_dry(context); // nothing is on its way any more
     }
 
-    /// What every server says next arrives as these bytes.
+    /// Replaces every server's next answer by these bytes.
     void cut(std::string const& bytes)
     {
         for (auto const& each : proxies) {
@@ -33,7 +33,7 @@ struct cut_replies_fixture : cluster {
         for (std::size_t i = 0; i != 3; ++i)
             proxy(i).wait_forwarded(direction::to_client, seen[i]);
         context.restart();
-        context.poll(); // what has come is read
+        context.poll(); // received bytes are read
         seen.clear();
     }
 

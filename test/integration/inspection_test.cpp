@@ -19,7 +19,7 @@ struct inspection_fixture {
 
     mutex theirs(lock_options options = long_lived) { return {second, "lock", options}; }
 
-    /// As other libraries do: a value of their own form.
+    /// Sets a value in the form of another library.
     void set(std::size_t node, std::string const& value, std::string const& expiry = "600000")
     {
         BOOST_TEST_REQUIRE(nodes.ask(node).command({"SET", "lock", value, "NX", "PX", expiry}) == "OK");
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(inspection_of_fenced_lock_shows_last_token)
     });
 }
 
-/// Of a key that was read, the server tells each change, while nobody reads that connection.
+/// The server reports each change of a key that was read, while nobody reads that connection.
 BOOST_AUTO_TEST_CASE(inspection_keeps_connections_usable_after_invalidation)
 {
     nodes.run([&]() -> asio::awaitable<void> {

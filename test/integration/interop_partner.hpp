@@ -39,10 +39,11 @@ private:
     std::string absent_;
 };
 
-/// A file beside these sources.
+/// Returns the path of a file in the directory of these sources.
 std::string interop_program(std::string const& name);
 
-/// Where npm has put the clients for Node.js, inside the build tree. Empty, with a word printed, when it cannot.
+/// The directory of the Node.js clients that npm has installed, inside the build tree. Empty, with a message, if it
+/// could not.
 std::string node_modules();
 
 } // namespace redlock::test

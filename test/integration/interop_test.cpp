@@ -87,7 +87,7 @@ public:
         BOOST_TEST(partner_.ask("release") == "released");
     }
 
-    /// Their release is all that can wake us: between two tries of our own lie hours.
+    /// Only the partner's release can wake us: our own attempts are hours apart.
     // rule W2
     asio::awaitable<void> their_release_wakes_us()
     {
@@ -123,7 +123,7 @@ public:
         co_await they_can_have_it();
     }
 
-    /// Of the names of a set one is theirs.
+    /// The partner has one name of a set.
     // rule M2
     asio::awaitable<void> they_exclude_a_set()
     {
@@ -175,7 +175,7 @@ public:
         co_await they_can_have_it();
     }
 
-    /// As if it had expired meanwhile.
+    /// The result is the same as if the lock had expired meanwhile.
     // rule P1
     asio::awaitable<void> their_late_release_leaves_permits()
     {
@@ -235,7 +235,7 @@ private:
         co_await they_hold();
         redlock::lease got;
         patient.acquire([&](boost::system::error_code, redlock::lease granted) { got = std::move(granted); });
-        co_await until([&] { // the node where it stands in line has been asked how long, and will tell when
+        co_await until([&] { // the queue node was asked for the time, and will report the end
             return std::ranges::any_of(patient.last_attempt(),
                                        [](auto const& row) { return row.remaining.has_value(); });
         });

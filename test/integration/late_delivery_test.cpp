@@ -13,7 +13,8 @@ using namespace redlock::test;
 
 namespace {
 
-/// By a script, or by a command where the server compares by itself (rule K8). Extensions by scripts count, too.
+/// Counts calls of scripts, or of a command if the server compares by itself (rule K8). Extensions by scripts count,
+/// too.
 long long releases(cluster& nodes, std::size_t node)
 {
     long long all = 0;
@@ -167,7 +168,7 @@ BOOST_FIXTURE_TEST_CASE(late_vote_is_not_sent_again, warm_cluster_fixture)
         proxy(0).reset_all();
         proxy(0).release();
         co_await until([&] { return proxy(0).accepted() == 2 && in_state(*locks, 0, node_state::ready); });
-        co_await held.extend(); // behind whatever is said again
+        co_await held.extend(); // behind any repeated command
         co_await until([&] { return held.votes() == 3; });
         int const extensions = native_right().empty() ? 0 : 1; // by SET
         BOOST_TEST(ask(0).command_calls("set") == before + 1 + extensions);

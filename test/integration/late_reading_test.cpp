@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(late_timer_does_not_revive_lease_not_renewed_in_time)
     });
 }
 
-/// It is silent for longer than the lease, which lives on with the others.
+/// The node is silent for longer than the lease, which the other nodes keep.
 BOOST_AUTO_TEST_CASE(one_node_read_late_does_not_disturb_lease)
 {
     proxy(2).hold(direction::to_client);

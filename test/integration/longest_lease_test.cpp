@@ -6,7 +6,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// A client of its own, for whom the servers are strangers.
+/// A client that meets the servers for the first time.
 client newcomer(cluster& nodes, std::optional<std::chrono::milliseconds> longest)
 {
     config settings = nodes.settings;
@@ -15,7 +15,7 @@ client newcomer(cluster& nodes, std::optional<std::chrono::milliseconds> longest
     return {nodes.context.get_executor(), settings};
 }
 
-/// One server that two clients mark, one of which has long leases.
+/// One server that two clients mark. One of them has long leases.
 struct marked_node_fixture : cluster {
     marked_node_fixture() : cluster(1), short_client(context.get_executor(), settings) {}
 

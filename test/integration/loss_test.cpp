@@ -19,7 +19,7 @@ wall_clock::time_point end_of(lease const& held)
     return std::chrono::time_point_cast<wall_clock::duration>(now + held.remaining());
 }
 
-/// When the server lets others have the key.
+/// The time at which the server lets other clients have the key.
 wall_clock::time_point expiry(probe& node, std::string const& key)
 {
     return wall_clock::time_point(std::chrono::milliseconds(std::stoll(node.command({"PEXPIRETIME", key}))));
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(holder_that_blocked_past_deadline_is_told_at_release)
     });
 }
 
-/// A node that is down answers at once, and so ends the lease before the others have been asked.
+/// A node that is down answers at once, and so ends the lease before the other nodes have been asked.
 BOOST_AUTO_TEST_CASE(extension_called_after_deadline_changes_no_expiry)
 {
     cluster nodes(3, [](config& c) { c.reconnect.min_delay = c.reconnect.max_delay = 20s; });

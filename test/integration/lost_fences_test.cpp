@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Of a client that knows of nothing that was before.
+/// Returns the token of a client without any earlier knowledge.
 asio::awaitable<std::uint64_t> token_of_a_newcomer(cluster& nodes)
 {
     client newcomer(nodes.context.get_executor(), nodes.settings);
@@ -53,7 +53,7 @@ BOOST_DATA_TEST_CASE(fences_lost_on_nodes_make_no_token_smaller, how_many, lost)
     });
 }
 
-/// Those who saw the markers wait until the quarantine is over. Those who did not have to be told by the date.
+/// Clients that saw the markers wait until the quarantine is over. Other clients depend on the date.
 // rule F6
 BOOST_DATA_TEST_CASE(fences_lost_by_flush_make_no_token_smaller, either, by_a_newcomer)
 {
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(fences_lost_with_differing_clocks_make_no_token_smaller)
     });
 }
 
-/// For the client, it is the same as if its own clock were an hour off.
+/// For the client, this is the same as if its own clock were an hour off.
 BOOST_DATA_TEST_CASE(fence_is_never_an_hour_ahead_of_node_clocks, either, client_ahead)
 {
     cluster nodes(3, {}, {.own_clock = true});

@@ -111,13 +111,13 @@ BOOST_AUTO_TEST_CASE(node_with_replaced_data_is_quarantined)
         for (std::size_t const i : {std::size_t{1}, std::size_t{2}})
             ask(i).command({"SET", "lock", "stranger"});
         BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
-        // Others may have decided before it answered; once it has, the time left is known.
+        // The other nodes may have decided before it answered; when it has answered, the time left is known.
         while (result_of(lock, 0) != node_result::quarantined || !lock.last_attempt().at(0).remaining)
             BOOST_TEST(co_await error_of(lock.try_acquire()) == make_error_code(errc::contended));
     });
 }
 
-/// The first replica that ever connects to a server makes it give its data a new name. Who connected before goes by the
+/// A server gives its data a new name when its first replica connects. Clients that connected before know the old name.
 /// old one.
 // rule F6
 BOOST_AUTO_TEST_CASE(first_replica_does_not_make_clients_fight_over_marker)

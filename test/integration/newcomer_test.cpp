@@ -19,7 +19,7 @@ std::string lineage_of(std::string const& marker)
     return marker.substr(from, marker.find('/', from) - from);
 }
 
-/// Three servers that one client has known since before, and others meet now.
+/// Three servers that one client has known for some time, and other clients meet now.
 struct newcomer_fixture : cluster {
     newcomer_fixture() : cluster(3) {}
 
@@ -34,7 +34,7 @@ struct newcomer_fixture : cluster {
         return {context.get_executor(), others};
     }
     std::string marker(std::size_t node) { return ask(node).get(marker_key).value_or(""); }
-    /// As if all servers had run for long: none is too young for anybody.
+    /// As if all servers had run for a long time: none is too young for any client.
     static void is_old(config& c) { c.admission.trust_restarted_nodes = true; }
 
     /// A lease on two nodes, whose markers stand everywhere.
@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(missing_marker_is_waited_out_once_for_all_clients)
     });
 }
 
-/// It cannot be lifted by who finds no marker after a FLUSHALL, nor hidden from who has seen one.
+/// A client that finds no marker after a FLUSHALL cannot lift the quarantine, nor hide it from a client that
+/// has seen one.
 // rule F6
 BOOST_DATA_TEST_CASE(new_client_is_not_granted_lock_whose_keys_were_flushed, either, assuming_fresh)
 {
@@ -93,7 +94,7 @@ BOOST_DATA_TEST_CASE(new_client_is_not_granted_lock_whose_keys_were_flushed, eit
         lease held = co_await hold_on_two("lock");
         ask(0).command({"FLUSHALL"});
         ask(1).command({"FLUSHALL"});
-        // Who notices leaves the marker that tells everybody.
+        // The client that notices leaves the marker for all others.
         while (marker(0).empty() || marker(1).empty())
             (void)co_await error_of(held.extend());
         BOOST_TEST(held.valid());
@@ -108,7 +109,7 @@ BOOST_DATA_TEST_CASE(new_client_is_not_granted_lock_whose_keys_were_flushed, eit
     });
 }
 
-/// It leaves a marker on a node that was flushed: whoever saw the former one notices all the same.
+/// The new client leaves a marker on a flushed node: a client that saw the former one notices all the same.
 // rule F6
 BOOST_AUTO_TEST_CASE(new_clients_marker_hides_no_data_loss_from_older_clients)
 {
@@ -179,7 +180,7 @@ struct old_node_fixture {
     }
     static void takes_it_for_new(config& c) { c.admission.assume_fresh = true; }
 
-    /// Its data get another name, and nothing is lost: for everybody that is another life.
+    /// The data get another name, and nothing is lost: for every client that is another life.
     void attach_first_replica()
     {
         probe(replica.port()).command({"REPLICAOF", "127.0.0.1", std::to_string(server.port())});
@@ -196,7 +197,8 @@ struct old_node_fixture {
 
 BOOST_FIXTURE_TEST_SUITE(running_quarantine, old_node_fixture)
 
-/// Who took the node for new waits for nothing, all others from the marker's placing on: also in the next life.
+/// A client that took the node for new does not wait. Other clients wait from the marker's placing on, also in the next
+/// life.
 BOOST_AUTO_TEST_CASE(quarantine_in_marker_outlasts_next_incarnation)
 {
     server.set_clock_ahead(1h);
@@ -207,7 +209,7 @@ BOOST_AUTO_TEST_CASE(quarantine_in_marker_outlasts_next_incarnation)
     BOOST_TEST(attempt() == errc::no_quorum);
 }
 
-/// And a loss that stands in the data holds also for those who take the node for new.
+/// A loss that the marker records also holds for clients that take the node for new.
 BOOST_AUTO_TEST_CASE(quarantine_in_marker_holds_for_client_with_assume_fresh)
 {
     server.set_clock_ahead(1h);
@@ -232,14 +234,14 @@ BOOST_AUTO_TEST_CASE(quarantine_is_left_in_marker_after_witnessed_restart)
     BOOST_TEST(attempt(takes_it_for_new) == errc::no_quorum);
 }
 
-/// So does who calls it durable, where its settings say otherwise.
+/// A client that declares the node durable leaves it, too, if the settings contradict it.
 BOOST_AUTO_TEST_CASE(quarantine_is_left_in_marker_of_contradicted_durable_node)
 {
     BOOST_TEST(attempt([](config& c) { c.admission.durable_nodes = true; }) == errc::no_quorum);
     BOOST_TEST(attempt(takes_it_for_new) == errc::no_quorum);
 }
 
-/// Its times lie ahead of the clock, and end all the same.
+/// The marker's times are ahead of the clock, and end all the same.
 BOOST_AUTO_TEST_CASE(quarantine_in_marker_ends_after_clock_was_set_back)
 {
     server.set_clock_ahead(1h);
@@ -248,7 +250,7 @@ BOOST_AUTO_TEST_CASE(quarantine_in_marker_ends_after_clock_was_set_back)
     BOOST_TEST(!attempt(takes_it_for_new));
 }
 
-/// What an earlier life has waited out nobody waits for again.
+/// A quarantine that has passed in an earlier life is not repeated.
 BOOST_AUTO_TEST_CASE(quarantine_is_not_started_by_old_incarnations_marker)
 {
     server.set_clock_ahead(1h);
@@ -256,7 +258,7 @@ BOOST_AUTO_TEST_CASE(quarantine_is_not_started_by_old_incarnations_marker)
     BOOST_TEST(!attempt());
 }
 
-/// Whoever may not ask INFO cannot tell one life from another.
+/// A client that may not run INFO cannot tell one life from another.
 BOOST_AUTO_TEST_CASE(marker_is_kept_when_server_has_no_incarnation)
 {
     probe eye(server.port());
@@ -354,7 +356,8 @@ BOOST_AUTO_TEST_CASE(promoted_server_votes_if_trusted)
     BOOST_TEST(!probe(server.port()).exists(marker_key));
 }
 
-/// Whoever met it first has left a marker, from which the others reckon: each new client, as of the command line.
+/// The first client that meets the server leaves a marker, from which later clients count: each run of the command line
+/// is a new client.
 // rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_is_waited_for_once)
 {
@@ -366,7 +369,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_waited_for_once)
     BOOST_TEST(attempt(short_lived) == errc::no_quorum);
 }
 
-/// It came with the data.
+/// The marker came with the data.
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_masters_marker)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
@@ -374,7 +377,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_masters_marker)
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
-/// The others wait from then on.
+/// Other clients wait from then on.
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_after_use_with_assume_fresh)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});
@@ -382,7 +385,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_after_use_with_assume_fresh)
     BOOST_TEST(attempt(long_lived) == errc::no_quorum);
 }
 
-/// That one answers for itself.
+/// A client with that setting answers for itself.
 BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_after_use_with_trust)
 {
     probe(server.port()).command({"SET", marker_key, masters_marker});

@@ -20,7 +20,7 @@ struct five_servers_fixture {
             urls.push_back(servers[i].url());
         return {context.get_executor(), patient(std::move(urls))};
     }
-    /// Somebody who knows the first three relies on these of them.
+    /// A client with the first three nodes relies on these of them.
     void stranger_holds(std::initializer_list<std::size_t> which)
     {
         for (std::size_t const i : which)
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(clients_with_disjoint_majorities_both_hold_the_lock)
         BOOST_TEST(other.votes() == 2U);
         for (node_status const& node : right.node_table())
             BOOST_TEST(node.detail == "");
-        // The only sign of it, where that server answers before the others have decided.
+        // This is the only sign, if that server answers before the others have decided.
         while (theirs.last_attempt().at(0).result != node_result::held_by_other) {
             co_await other.release();
             other = co_await theirs.acquire();
@@ -61,16 +61,16 @@ BOOST_AUTO_TEST_CASE(clients_with_disjoint_majorities_both_hold_the_lock)
     });
 }
 
-/// As when one server joins three, or leaves: the two majorities together are more than all the servers.
+/// As when one server is added to three, or removed: the two majorities together are more than all the servers.
 // rule N1
 BOOST_AUTO_TEST_CASE(clients_with_overlapping_majorities_exclude_each_other)
 {
-    stranger_holds({0, 1}); // of the nodes 0, 1, 2
+    stranger_holds({0, 1}); // two of the nodes 0, 1, 2
     client four = knows({0, 1, 2, 3});
     client two = knows({1, 2});
     for (client* const others : {&four, &two})
         BOOST_TEST(attempt({*others, "lock", long_lived}) == errc::contended);
-    run_dry(context); // what the others granted them is taken back
+    run_dry(context); // the other nodes' grants are released
     client five = knows({0, 1, 2, 3, 4});
     BOOST_TEST(attempt({five, "lock", long_lived}) == error_code{}); // two more are too many at once
 }

@@ -20,7 +20,7 @@ struct observer_fixture : cluster {
     std::string const& url(std::size_t node) const { return settings.nodes[node]; }
 };
 
-/// To another operation of the same client, without a word to the nodes.
+/// Hands the lock to another operation of the same client, without a message to the nodes.
 asio::awaitable<lease> handed_over(mutex seat, lease held)
 {
     lease next;
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_votes_of_unreachable_nodes)
     client here(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
         lease const warm = co_await mutex(here, "warm", unrenewed).acquire();
-        // A vote that waits for a connection when the others have decided is not told.
+        // A vote that waits for a connection when the other nodes have decided is not reported.
         co_await until([&] { return here.node_table()[0].state == node_state::down; });
         co_await until([&] { return warm.votes() == 2; });
         told->votes.clear();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_error_text_of_refused_votes)
     });
 }
 
-/// What a node has of another type is not ours: readers or holders of permits may have it.
+/// A key of another type is not ours: readers or holders of permits may have it.
 BOOST_AUTO_TEST_CASE(observer_is_told_that_data_of_another_type_is_not_ours)
 {
     run([&]() -> asio::awaitable<void> {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(observer_tells_timeout_in_outage_from_contention)
     });
 }
 
-/// Also those behind the first, for whom nobody has asked yet.
+/// Also waiters behind the first, for which the nodes have not been asked yet.
 BOOST_AUTO_TEST_CASE(observer_receives_outage_of_undecided_attempt)
 {
     run([&]() -> asio::awaitable<void> {
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_outage_without_time_for_an_attempt)
     servers[2].resume();
 }
 
-/// It has not answered yet, and its last answer was heard on a connection that is gone.
+/// The node has not answered yet, and its last answer came on a closed connection.
 BOOST_AUTO_TEST_CASE(renewal_does_not_count_node_that_is_being_connected)
 {
     run([&]() -> asio::awaitable<void> {
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(renewal_does_not_count_node_that_is_being_connected)
 
 BOOST_AUTO_TEST_CASE(observer_receives_keys_lingering_after_loss_once)
 {
-    // To a node that is just being connected anew the release would still be on its way.
+    // A release to a node that is just reconnecting would still be on its way.
     settings.reconnect.min_delay = settings.reconnect.max_delay = 20s;
     client here(context.get_executor(), settings);
     run([&]() -> asio::awaitable<void> {
@@ -306,8 +306,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_keys_lingering_after_loss_once)
         kill(1);
         co_await until([&] { return !held.valid(); });
         BOOST_TEST(co_await error_of(held.release(asio::use_awaitable)) == errc::lease_lost);
-        co_await until(
-            [&] { return told->lingering.size() == 2; }); // where the end had not been found before
+        co_await until([&] { return told->lingering.size() == 2; }); // the end was unnoticed there before
         held = lease();
         BOOST_TEST(told->lingering.size() == 2U);
     });

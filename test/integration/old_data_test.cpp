@@ -53,7 +53,7 @@ struct backup_fixture : cluster {
     std::unique_ptr<client> other;
 };
 
-/// It is asked while the client does, and not by itself.
+/// The node is asked only while the client has an operation.
 asio::awaitable<void> quarantined(client& who, std::size_t node)
 {
     mutex asks(who, "asks", long_lived);

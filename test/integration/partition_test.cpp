@@ -21,7 +21,7 @@ static std::ostream& operator<<(std::ostream& out, direction way)
 
 namespace {
 
-/// Its keys do not expire while a test looks, and it gives a silent node up soon.
+/// The keys do not expire while a test looks, and a silent node is given up soon.
 lock_options soon_silent()
 {
     lock_options options = long_lived;
@@ -94,7 +94,7 @@ BOOST_DATA_TEST_CASE_F(partition_fixture, one_way_partition_of_minority_does_not
     });
 }
 
-/// What was asked for is taken back as soon as anything arrives, so others are not kept out by it.
+/// Votes are released as soon as anything arrives, so they do not exclude other clients.
 BOOST_DATA_TEST_CASE_F(partition_fixture, one_way_partition_of_majority_grants_nothing_and_leaves_no_keys,
                        either_way, way)
 {

@@ -40,7 +40,7 @@ lock_options pausing_lease()
     return {.ttl = 2s, .slack = 200ms, .node_timeout = 1s};
 }
 
-/// Has the lock, is about to write, and finds at its next step that others have finished.
+/// Has the lock, is about to write, and finds at its next step that other clients have finished.
 void hold_and_write_late(std::vector<std::string> const& urls, std::uint16_t resource, journal const& log)
 {
     asio::io_context context;

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of several processes share.
+/// The common parts of tests with several processes.
 namespace redlock::test {
 
 /// A copy of this process that does one thing and leaves as it is: the servers belong to the parent.

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(quarantine_ends_while_client_is_idle)
     });
 }
 
-/// Case: the holder relies on two nodes, one of which forgets. A contender must not win through it.
+/// The holder relies on two nodes, one of which loses its data. A contender must not win through that node.
 // rule N4
 BOOST_AUTO_TEST_CASE(restarted_node_allows_no_second_lease)
 {
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_a_replica_in_between_is_quarantined)
     });
 }
 
-/// A server that is called durable, or not, whatever its settings are.
+/// A server that is declared durable, or not, whatever its settings are.
 struct durable_server {
     redis_server server;
     asio::io_context context;
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_and_after_restart)
     BOOST_TEST(!node.attempt_on("lock"));
 }
 
-/// They may be new, and the data that it had before gone.
+/// The settings may be new, and the earlier data lost.
 // rule N4
 BOOST_AUTO_TEST_CASE(durable_settings_alone_do_not_end_quarantine)
 {

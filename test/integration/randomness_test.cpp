@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(waiter_gets_lock_when_randomness_is_back)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-/// Its marker needs some, too.
+/// The marker needs random bytes, too.
 BOOST_AUTO_TEST_CASE(fenced_lock_without_randomness_fails_and_works_again)
 {
     cluster nodes(1);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t one_of_three[] = {0, 1, 2};
 
-/// One cannot vote, and a contender who died left its key on another.
+/// One node cannot vote, and a contender that died left its key on another.
 void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
 {
     nodes.ask(refusing).command({"CONFIG", "SET", "maxmemory", "1"});
@@ -24,7 +24,7 @@ void trouble(cluster& nodes, std::size_t refusing, std::size_t left_over)
 
 BOOST_AUTO_TEST_SUITE(refusing_nodes)
 
-/// What has not changed is not asked again and again, wherever the contenders meet.
+/// Unchanged nodes are not asked again and again, whichever is the rendezvous node.
 // rule W2
 BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, one_of_three* one_of_three, refusing, left_over)
 {
@@ -40,8 +40,8 @@ BOOST_DATA_TEST_CASE(refusing_node_is_not_taken_for_free, one_of_three* one_of_t
     BOOST_TEST(nodes.told->attempts.size() < 10U);
 }
 
-/// One of five, which may be where contenders meet, cannot vote or is silent, and the holder renews its keys on the
-/// others: word of that is answered with an attempt, and not with one after the other.
+/// One of five nodes, which may be the rendezvous node, cannot vote or is silent, and the holder renews its keys on the
+/// other ones: each report of that causes one attempt at most.
 // rule W2
 BOOST_DATA_TEST_CASE(renewal_beside_refusing_node_is_not_taken_for_release,
                      boost::unit_test::data::xrange(5) * boost::unit_test::data::make({false, true}), which,

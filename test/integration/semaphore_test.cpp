@@ -20,7 +20,7 @@ namespace {
 
 constexpr unsigned pool_permits = 3;
 
-/// Several clients, and whom the permits belong to at the moment.
+/// Several clients, and the present owners of the permits.
 struct semaphore_fixture : cluster {
     semaphore_fixture() : cluster(5)
     {

@@ -171,7 +171,7 @@ BOOST_FIXTURE_TEST_CASE(master_that_could_not_write_for_a_while_is_quarantined, 
     });
 }
 
-/// Another master may have had it meanwhile. Nothing is written that would tell.
+/// Another master may have had the replica meanwhile. No write would show that.
 // rule N8
 BOOST_FIXTURE_TEST_CASE(standing_connection_notices_that_a_replica_was_away, group_fixture)
 {
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(standing_connection_notices_that_a_replica_was_away, gro
     });
 }
 
-/// It has not heard yet that its master follows another one.
+/// The replica has not heard yet that its master follows another one.
 // rule N8
 BOOST_FIXTURE_TEST_CASE(next_sentinel_is_asked_where_the_first_names_a_replica, group_fixture)
 {
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(group_that_could_have_two_masters_is_refused)
     });
 }
 
-/// Without a word of them, two masters could vote.
+/// Without knowledge of the settings, two masters could vote.
 BOOST_FIXTURE_TEST_CASE(group_whose_settings_may_not_be_read_is_refused, group_fixture)
 {
     for (std::size_t i = 0; i != group.members.size(); ++i)

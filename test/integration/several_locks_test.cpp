@@ -14,7 +14,7 @@ namespace {
 
 using name_list = std::vector<std::string>;
 
-/// As the guide has it: in one order for everybody, whatever order they were named in, and each once.
+/// The guide's order: the same for every client, whatever order the names were given in, and each name once.
 name_list in_order(name_list all)
 {
     std::ranges::sort(all);
@@ -22,7 +22,7 @@ name_list in_order(name_list all)
     return all;
 }
 
-/// Those that were acquired release themselves when a later one cannot be had.
+/// If a later lock cannot be acquired, the earlier ones release themselves.
 asio::awaitable<std::vector<lease>> acquire_all(client& locks, name_list all, std::chrono::milliseconds limit)
 {
     std::vector<lease> held;
@@ -49,7 +49,7 @@ BOOST_FIXTURE_TEST_SUITE(several_locks, several_locks_fixture)
 
 BOOST_AUTO_TEST_CASE(several_locks_leave_no_key_when_one_is_not_acquired)
 {
-    stranger_holds("c", 2); // whose third node grants, and is to be left again
+    stranger_holds("c", 2); // the third node grants its vote, which must be released
     name_list const wanted{"c", "b", "a"};
     run([&]() -> asio::awaitable<void> {
         BOOST_TEST(co_await error_of(acquire_all(*locks, wanted, 50ms)) == errc::timed_out);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(stranger_on_a_majority_keeps_a_set_out)
     });
 }
 
-/// What is in the way never goes; the other name is taken meanwhile, and given back.
+/// The other holder never releases its name; the free name is taken meanwhile, and released.
 BOOST_AUTO_TEST_CASE(set_that_is_taken_one_by_one_leaves_no_key)
 {
     client others(context.get_executor(), settings);
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(body_runs_under_all_names)
     });
 }
 
-/// With `with_lock` inside `with_lock`, what the inner body throws leaves both.
+/// With `with_lock` inside `with_lock`, an exception of the inner body leaves both.
 BOOST_AUTO_TEST_CASE(nested_with_lock_releases_all_when_innermost_body_throws)
 {
     run([&]() -> asio::awaitable<void> {

@@ -11,8 +11,8 @@ namespace {
 
 std::vector<std::string> const tracked{"a", "b", "c", "d"};
 
-/// Servers that remember one key for whom to tell; of two that are watched, one is always forgotten, which is told as
-/// if it had changed.
+/// Servers with a tracking table for one key. If two are tracked, one is always forgotten, which is reported as a
+/// change.
 struct full_tracking_table_fixture : cluster {
     full_tracking_table_fixture() : cluster(3)
     {

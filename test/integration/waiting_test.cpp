@@ -76,7 +76,7 @@ struct waiting_fixture : cluster {
         });
     }
 
-    /// The same of a key that expires, and of who stands in line for it.
+    /// The same for a key that expires, and for a queued waiter.
     void expect_line_to_wake_by(std::vector<std::string> const& command)
     {
         run([&]() -> asio::awaitable<void> {
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(handed_over_lease_has_a_larger_token)
         co_await until([&] { return line.leases.size() == 1; });
         BOOST_TEST(line.leases[0].fencing_token() == first + 1);
         BOOST_TEST(book.write(first + 1, 1));
-        BOOST_TEST(!book.write(first, 2)); // of a predecessor who was not stopped in time
+        BOOST_TEST(!book.write(first, 2)); // by a predecessor that was not stopped in time
         co_await line.leases[0].release();
         co_await until([&] { return line.leases.size() == 2; });
         BOOST_TEST(line.leases[1].fencing_token() == first + 2);
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(acquire_timeout_tells_what_was_waited_for)
         BOOST_TEST(std::stoi(said.substr(said.find(waited) + waited.size())) >= 50, said);
         BOOST_TEST(said.find("held by this client; 2 operations of this client before it") != said.npos,
                    said);
-        BOOST_TEST(said.find("granted") == said.npos, said); // to others
+        BOOST_TEST(said.find("granted") == said.npos, said); // to other operations
         line.leases.clear();
         co_await first.release();
         co_await until([&] { return line.leases.size() == 1; });

@@ -12,8 +12,8 @@
 
 namespace redlock::test {
 
-/// One who waits until the test has seen enough. With a limit of its own it could reach that before its first attempt, on a
-/// slow machine.
+/// Waits until the test has seen enough. With a limit of its own the wait could end before its first attempt, on a slow
+/// machine.
 class watched_waiter {
 public:
     explicit watched_waiter(any_lock lock)
@@ -23,7 +23,7 @@ public:
     watched_waiter(watched_waiter const&) = delete;
     watched_waiter& operator=(watched_waiter const&) = delete;
 
-    /// What would go on and on shows itself in this time. \return with what the waiting ended: it is cancelled then
+    /// Repeated attempts would show in this time. \return how the wait ended: it is cancelled then
     asio::awaitable<error_code> watched_for(std::chrono::milliseconds time)
     {
         asio::steady_timer pause(co_await asio::this_coro::executor, time);

@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(with_lock_reports_loss_if_body_blocked_past_deadline)
     nodes.run_until([&] { return nodes.no_keys(); });
 }
 
-/// The text of an outage would send whoever is on call to the servers.
+/// The text of an outage would direct an operator to the servers.
 BOOST_AUTO_TEST_CASE(with_lock_reports_that_body_blocked_its_thread)
 {
     nodes.run([&]() -> asio::awaitable<void> {

@@ -24,7 +24,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// PEM files of one party; `authority` is the one that signed its certificate.
+/// PEM files of one party. `authority` is the root that signed its certificate.
 struct tls_files {
     std::string certificate{};
     std::string key{};
@@ -52,7 +52,7 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-/// What most TLS tests need, ready made. The files live as long as this object.
+/// The files that most TLS tests need. They live as long as this object.
 class certificates {
     temporary_directory directory_{"redlock-tls"};
 
@@ -66,7 +66,7 @@ public:
     /// Trusted authority, wrong name.
     tls_files const misnamed = authority.issue_server({"DNS:elsewhere.invalid"});
     tls_files const client = authority.issue_client("redlock-client");
-    /// A client the server's authority does not know.
+    /// A client that the server's authority does not know.
     tls_files const strange_client = stranger.issue_client("stranger");
 };
 

@@ -12,7 +12,7 @@
 
 namespace redlock::test::proxy {
 
-/// What the proxy's thread tells the test's.
+/// The figures that the proxy's thread reports to the test's.
 struct figures {
     std::array<std::uint64_t, 2> bytes{};
     std::array<std::uint64_t, 2> forwarded{};
@@ -21,7 +21,7 @@ struct figures {
     std::size_t accepted = 0;
 };
 
-/// Where it tells it: figures that any thread may read or wait for.
+/// Publishes the figures: any thread may read them or wait for them.
 class board {
 public:
     explicit board(std::chrono::nanoseconds patience) : patience_(patience) {}

@@ -19,7 +19,7 @@ constexpr std::size_t index(direction way)
     return static_cast<std::size_t>(way);
 }
 
-/// What the test ordered for one direction.
+/// The test's orders for one direction.
 struct orders {
     mode how = mode::pass;
     clock::duration by{};

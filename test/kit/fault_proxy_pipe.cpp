@@ -38,7 +38,7 @@ void pipe::on_readable()
         return read();
     if (ec)
         return on_end(ec);
-    // Counted before it goes on, so that whoever has seen a byte finds it counted.
+    // Counted before it is forwarded, so that a test that has seen a byte finds it counted.
     news_.write([&](figures& now) { now.bytes[index(way_)] += count; });
     if (!swallowing_)
         arrived(std::string(buffer.data(), count));
@@ -187,7 +187,7 @@ void pipe::on_written(error_code ec, std::size_t count)
         return;
     news_.write([&](figures& now) { now.forwarded[index(way_)] += count; });
     if (ec) {
-        // The receiver is gone. What it sent before, and how it left, is the other pipe's to tell.
+        // The receiver is gone. The other pipe reports its last bytes, and how it left.
         finished_ = true;
         return owner_.finished_one();
     }

@@ -22,7 +22,7 @@
 
 namespace redlock::test {
 
-/// What the clients of a fleet do with one name, or with two.
+/// How the clients of a fleet use one name, or two.
 struct fleet_load {
     enum class kind : std::uint8_t { mutex, election, shared_mutex, semaphore, several_names };
 
@@ -33,7 +33,7 @@ struct fleet_load {
     bool bounded = true;  ///< whether the number of waiters bounds the wait
 };
 
-/// The first is what the others are compared with.
+/// The first load is the reference for the other ones.
 inline constexpr std::array fleet_loads{
     fleet_load{.name = "mutex", .of = fleet_load::kind::mutex},
     fleet_load{.name = "election", .of = fleet_load::kind::election},
@@ -91,7 +91,7 @@ public:
     }
     [[nodiscard]] std::size_t leases() const { return waits_[0].size() + waits_[1].size(); }
     [[nodiscard]] unsigned failures() const { return failures_; }
-    /// Leases that began while others had what they need.
+    /// Leases that began while the permits that they need were taken.
     [[nodiscard]] unsigned overlaps() const { return overlaps_; }
 
     static constexpr duration hold = std::chrono::milliseconds{5};
@@ -99,7 +99,7 @@ public:
 
 private:
     static constexpr duration mean_pause = std::chrono::milliseconds{5};
-    static constexpr unsigned all_of_it = 1U << 16U; ///< of a lock that readers share
+    static constexpr unsigned all_of_it = 1U << 16U; ///< the share of a writer in a lock for readers
 
     class member {
     public:
@@ -184,7 +184,7 @@ private:
         leadership office_;
     };
 
-    /// How much a lease takes of what there is.
+    /// How much of the capacity a lease takes.
     [[nodiscard]] unsigned share(bool special) const
     {
         if (load_.of == fleet_load::kind::shared_mutex)

@@ -14,10 +14,10 @@ namespace redlock::test {
 
 struct last_words {
     std::string said{};
-    int status = -1; ///< as waitpid(2) tells it
+    int status = -1; ///< in the form of waitpid(2)
 };
 
-/// What a copy of this process says through a pipe until its end.
+/// Reads the pipe of a copy of this process until the copy ends.
 inline last_words hear_out(std::array<int, 2> const& pipe, pid_t copy)
 {
     ::close(pipe[1]);
@@ -32,7 +32,7 @@ inline last_words hear_out(std::array<int, 2> const& pipe, pid_t copy)
     return heard;
 }
 
-/// The same of work that gets the pipe's end to write to, in a copy made for it.
+/// The same for work that gets the pipe's writing end, in a copy made for it.
 template <class Work>
 last_words last_words_of(Work work)
 {

@@ -14,19 +14,19 @@
 
 namespace redlock::test {
 
-/// What an operation completed with, and how often.
+/// An operation's result, and how often it completed.
 struct outcome {
     unsigned completions = 0;
     boost::system::error_code ec{};
     lease granted{};
     inspection seen{};
-    std::optional<lease_end> end{}; ///< of a lease, without an error
+    std::optional<lease_end> end{}; ///< a lease's, if there is no error
 
     [[nodiscard]] bool done() const { return completions != 0; }
 };
 using outcome_ptr = std::shared_ptr<outcome>;
 
-/// A handler. With an `outcome_ptr` the outcome survives whoever asked; with a plain pointer nothing is allocated.
+/// A handler. With an `outcome_ptr` the outcome outlives the caller; with a plain pointer nothing is allocated.
 template <class Pointer>
 struct keeps_outcome {
     Pointer into;

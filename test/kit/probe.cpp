@@ -41,7 +41,7 @@ int connected(int family, void const* address, socklen_t size, std::chrono::mill
     timeval const limit{timeout.count() / 1000, timeout.count() % 1000 * 1000};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    // What interrupts it, as io_uring does, leaves the attempt going on; the next call waits for that.
+    // An interruption, as by io_uring, does not end the attempt; the next call waits for it.
     while (::connect(socket, static_cast<sockaddr const*>(address), size) != 0) {
         int const reason = errno;
         if (reason == EINTR)

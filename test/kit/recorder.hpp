@@ -34,7 +34,7 @@ public:
         bool timed;
         std::string resource{};
 
-        /// Of whatever lock.
+        /// Compares votes without their locks.
         bool operator==(vote const& other) const
         {
             return node == other.node && extension == other.extension && result == other.result &&
@@ -112,13 +112,13 @@ public:
 
     std::vector<node_change> nodes;
     std::vector<vote> votes;
-    std::vector<std::pair<server_error, std::string>> errors; ///< of votes
+    std::vector<std::pair<server_error, std::string>> errors; ///< the votes' errors and texts
     std::vector<error_code> attempts;
-    std::vector<std::chrono::nanoseconds> validities; ///< of the attempts
-    std::vector<end> ends;                            ///< of acquires, with their attempts
-    std::vector<error_code> last_failures;            ///< of the ends
+    std::vector<std::chrono::nanoseconds> validities; ///< the attempts' validities
+    std::vector<end> ends;                            ///< ends of acquires, with their attempts
+    std::vector<error_code> last_failures;            ///< errors of the ends
     std::vector<end> releases;                        ///< with the nodes that answered
-    std::vector<lease_event> leases;                  ///< their views must not be looked at
+    std::vector<lease_event> leases;                  ///< their views are invalid
     std::vector<std::string> lease_details;
     std::vector<std::pair<std::string, std::chrono::nanoseconds>> lingering;
     std::vector<warning> warnings;

@@ -134,7 +134,7 @@ bool redis_server::answers() const
 {
     try {
         auto const said = probe(unix_path()).command({"PING"});
-        // Whoever asks for a password, or serves no PING, has read its data and serves.
+        // A server that asks for a password, or does not know PING, has read its data and serves.
         return said.find("LOADING") == std::string::npos;
     } catch (std::exception const&) {
         return false;

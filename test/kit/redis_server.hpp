@@ -40,7 +40,7 @@ struct redis_server_options {
 class redis_server {
 public:
     static bool available();
-    /// Its path; empty where there is none.
+    /// Its path; empty if there is none.
     static std::string binary();
 
     /// Returns when the server answers; otherwise throws std::runtime_error with the end of its log.
@@ -50,15 +50,15 @@ public:
 
     /// As in a crash: SIGKILL.
     void kill() { process_.kill(); }
-    /// As an administrator does it: SIGTERM.
+    /// As an administrator ends it: SIGTERM.
     void terminate() { process_.terminate(); }
-    /// Stops the process; its sockets stay open, the kernel goes on accepting. Returns when it stands still.
+    /// Stops the process; its sockets stay open, and the kernel still accepts. Returns when it is stopped.
     void pause();
     void resume();
     /// Ends the server if it runs, and starts it on the same ports and directory.
     void restart();
 
-    /// Its wall clock is so far ahead of the machine's from now on. Only with `own_clock`.
+    /// Sets its wall clock ahead of the machine's by this time. Only with `own_clock`.
     void set_clock_ahead(std::chrono::milliseconds);
 
     bool running() { return process_.running(); }
@@ -90,7 +90,7 @@ private:
     child_process process_; // last: it ends before its directory goes
 };
 
-/// Independent servers, as Redlock wants them, and a probe of each.
+/// Independent servers for Redlock, and a probe of each.
 class server_group {
 public:
     explicit server_group(std::size_t count, redis_server_options const& options = {});
@@ -103,14 +103,14 @@ public:
     auto begin() const noexcept { return servers_.begin(); }
     auto end() const noexcept { return servers_.end(); }
 
-    /// The server and its probe begin anew.
+    /// Restarts the server, and connects its probe again.
     void restart(std::size_t index);
 
-    /// To every server.
+    /// Sends a command to every server.
     void command(std::vector<std::string> const& words);
-    /// Of those that run: how many hold this key with this value.
+    /// The number of running servers that have this key with this value.
     std::size_t holders(std::string const& key, std::string_view value);
-    /// Of those that run: how many keys of any name there are.
+    /// The number of keys of any name on running servers.
     std::size_t keys();
     bool no_keys() { return keys() == 0; }
     /// No server has this key.

@@ -5,8 +5,8 @@
 
 namespace redlock::test {
 
-/// A port that stays ours while no server listens on it: bound, never listening, with SO_REUSEADDR, so
-/// that our server can listen beside it and the kernel gives it to nobody else.
+/// A port that stays ours while no server listens on it: bound, never listening, with SO_REUSEADDR. Our server can listen
+/// on it, too, and the kernel gives it to no other process.
 class reserved_port {
 public:
     explicit reserved_port(std::uint16_t wanted);

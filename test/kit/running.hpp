@@ -92,7 +92,7 @@ boost::asio::awaitable<void> until(Condition holds,
     }
 }
 
-/// Runs until nothing is left to do; what goes on for ever is an error.
+/// Runs until nothing is left to do; endless work is an error.
 inline void run_dry(boost::asio::io_context& context,
                     std::source_location where = std::source_location::current())
 {

@@ -25,7 +25,7 @@ using redlock::test::certificates;
 using redlock::test::redis_server;
 using redlock::test::tls_files;
 
-/// What a server answers to PING over TLS, or the exception that stopped the attempt.
+/// Returns a server's answer to PING over TLS, or the exception that stopped the attempt.
 std::string ping(std::uint16_t port, std::string const& authority, std::string const& host,
                  std::optional<tls_files> const& own = {})
 {

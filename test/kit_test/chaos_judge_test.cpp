@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(judge_accepts_linearizable_register_history)
     BOOST_TEST(explained({write(7, 1ns, 9ns), read(0, 2ns, 3ns), read(7, 4ns, 5ns)}));
     BOOST_TEST(explained({write(7, 1ns, 9ns), write(8, 2ns, 8ns), read(8, 10ns, 11ns)}));
     BOOST_TEST(explained({write(7, 1ns, 9ns), write(8, 2ns, 8ns), read(7, 10ns, 11ns)}));
-    // Of one who was killed nobody knows.
+    // The write of a killed program may have happened or not.
     BOOST_TEST(explained({write(7, 1ns, std::nullopt), read(0, 5ns, 6ns)}));
     BOOST_TEST(explained({write(7, 1ns, std::nullopt), read(0, 5ns, 6ns), read(7, 7ns, 8ns)}));
 }
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(judge_finds_two_leases_at_once)
                                                said(2, 71ns, event::holds, 6),
                                                said(2, 71ns, event::valid, until(300ns))};
     BOOST_TEST(judge(one_after_another).flaws.empty());
-    auto killed = one_after_another; // it has not let go, so its lease lasts
+    auto killed = one_after_another; // it has not released the lock, so its lease lasts
     killed.erase(killed.begin() + 3);
     BOOST_TEST(judge(killed).flaws.size() == 1U);
     killed.back().at = killed[3].at = 200ns;
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(judge_finds_tokens_that_do_not_increase)
     BOOST_TEST(with_tokens(6, 6) == 1U);
 }
 
-/// Numbers are 1024 apart, and the readers' place is the last below the next number.
+/// Rule S16. Numbers are 1024 apart, and the readers' tokens are the last ones below the next number.
 // rule S16
 BOOST_AUTO_TEST_CASE(judge_compares_tokens_of_readers_with_those_of_writers)
 {

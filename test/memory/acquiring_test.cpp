@@ -12,7 +12,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// From nothing: client, connections, lock, lease, release.
+/// Starts with nothing: client, connections, lock, lease, release.
 struct first_cycle : scenario {
     using scenario::scenario;
     void act() override
@@ -68,7 +68,7 @@ struct cycle : connected_scenario {
     begun_operation acquired;
 };
 
-/// The last of three has the lock from the one before, who had it from the first.
+/// The last of three has the lock from the one before, which had it from the first.
 struct hand_over : connected_scenario {
     using connected_scenario::connected_scenario;
     void prepare() override
@@ -187,7 +187,7 @@ struct readers_and_writer : connected_scenario {
     begun_operation released;
 };
 
-/// Another client has one of two names until the set has taken the other one (rule M8).
+/// Another client has one of two names until the set has taken the other name (rule M8).
 struct one_name_after_the_other : connected_scenario {
     using connected_scenario::connected_scenario;
 
@@ -228,7 +228,7 @@ struct one_name_after_the_other : connected_scenario {
     void act() override
     {
         try {
-            // It takes them one by one after a while.
+            // The set takes them one by one after a while.
             multi_mutex mine(*locks, {"a", "lock"}, without_position());
             acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
         } catch (std::bad_alloc const&) {

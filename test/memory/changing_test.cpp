@@ -34,7 +34,7 @@ struct changing : connected_scenario {
         bool const known =
             !changed.ec || changed.ec == make_error_code(boost::system::errc::not_enough_memory);
         BOOST_TEST(known, changed.ec.message());
-        begun_operation again; // whatever became of the first
+        begun_operation again; // independent of the first one's result
         change(again);
         BOOST_TEST(run_until([&] { return again.settled(); }), "no further change is completed");
         BOOST_TEST(!again.ec, again.ec.message());
@@ -48,7 +48,7 @@ struct changing : connected_scenario {
     begun_operation changed;
 };
 
-/// One holds the lock, one waits for it, and one waits for the lease's end.
+/// One operation holds the lock, one waits for it, and one waits for the lease's end.
 struct changing_under_way : changing {
     using changing::changing;
     void prepare() override
@@ -119,7 +119,7 @@ struct changed_before : changing {
     begun_operation got;
 };
 
-/// It has two lists of nodes to end.
+/// The client has two lists of nodes to end.
 struct shut_down_between : changing {
     using changing::changing;
     void prepare() override

@@ -27,7 +27,7 @@ struct connected_scenario : scenario {
     }
 };
 
-/// It holds the lock, too.
+/// A connected client that holds the lock, too.
 struct holding_scenario : connected_scenario {
     using connected_scenario::connected_scenario;
     void prepare() override

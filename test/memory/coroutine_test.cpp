@@ -13,7 +13,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// What has become of a coroutine: Asio destroys one when an operation that it awaits cannot be started.
+/// The fate of a coroutine: Asio destroys one when an operation that it awaits cannot be started.
 struct fate {
     bool refused = false;
     bool gone = false;
@@ -38,7 +38,7 @@ struct fate {
     [[nodiscard]] bool settled() const { return refused || gone || completions != 0; }
 };
 
-/// Whoever awaits has no other promise than Asio's: everything else has.
+/// A coroutine has only Asio's guarantees when memory runs out; everything else has ours.
 struct in_a_coroutine : connected_scenario {
     using connected_scenario::connected_scenario;
     asio::awaitable<void> work()

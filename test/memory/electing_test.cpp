@@ -8,7 +8,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Whoever is told who leads.
+/// A handler that receives a leader's information.
 template <class Handler>
 struct hears {
     Handler over;
@@ -18,7 +18,7 @@ struct hears {
 template <class Handler>
 hears(Handler) -> hears<Handler>;
 
-/// One client looks on, asks, campaigns, and proclaims another value.
+/// One client observes, asks, campaigns, and announces another value.
 struct electing : connected_scenario {
     using connected_scenario::connected_scenario;
     ~electing() override { BOOST_TEST(observed.completions == (observed.refused ? 0U : 1U)); }

@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// A holder, one who waits, and one who waits for the lease's end.
+/// A holder, a waiter, and an operation that waits for the lease's end.
 struct busy : connected_scenario {
     using connected_scenario::connected_scenario;
     void prepare() override
@@ -66,7 +66,7 @@ struct dropped : busy {
     bool succeeded() const override { return !waiting.ec && lost.end == lease_end::released; }
 };
 
-/// Whoever waits gives up.
+/// Waiting operations are cancelled.
 struct cancelled : connected_scenario {
     using connected_scenario::connected_scenario;
     void prepare() override

@@ -88,7 +88,7 @@ sparing_new::~sparing_new()
 using redlock::test::memory;
 using redlock::test::memory_or_throw;
 
-/// Where Asio has its memory for handlers from.
+/// Asio allocates handlers with this function.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
 {
     return memory(size, alignment);

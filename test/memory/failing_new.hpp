@@ -5,8 +5,8 @@
 
 namespace redlock::test {
 
-/// While it lives, allocations of this thread by any form of operator new, and those of Asio for its handlers, are counted,
-/// and from the `first` on so many fail.
+/// While this object lives, it counts allocations of this thread by any form of operator new, and those of Asio for its
+/// handlers. From number `first` on, `count` of them fail.
 class failing_new {
 public:
     failing_new(std::size_t first, std::size_t count);
@@ -16,7 +16,7 @@ public:
 
     /// Has one failed by now?
     [[nodiscard]] bool has_failed() const;
-    /// Those that are to fail have done so.
+    /// Have all allocations failed that shall fail?
     [[nodiscard]] bool is_over() const;
 };
 

@@ -8,7 +8,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// By hand; and what a lease does for itself meanwhile.
+/// An extension by the program, and the lease's own renewals meanwhile.
 struct extension : holding_scenario {
     using holding_scenario::holding_scenario;
     void act() override
@@ -45,7 +45,7 @@ struct renewal : connected_scenario {
     {
         lost.begin([&](auto handler) { acquired.granted.ended(std::move(handler)); });
     }
-    /// Not before a third of it is over; so much later its end is then, however late it is looked at.
+    /// A renewal begins when a third of the lease is over, and moves the end by as much, however late it is looked at.
     bool renewed() const { return acquired.granted.expires_at() > first_end + 100ms; }
     bool done() const override { return renewed() || !acquired.granted.valid(); }
     bool succeeded() const override { return renewed(); }
@@ -55,7 +55,7 @@ struct renewal : connected_scenario {
     std::chrono::steady_clock::time_point first_end;
 };
 
-/// What is left of a lease that nobody extends.
+/// Releases a lease that is not renewed and has ended.
 struct release_after_loss : connected_scenario {
     using connected_scenario::connected_scenario;
     void prepare() override

@@ -116,7 +116,7 @@ void check_end(scenario& s, std::string const& where)
 
 struct way {
     std::size_t nodes;
-    std::size_t in_a_row; ///< so many allocations fail
+    std::size_t in_a_row; ///< number of allocations that fail in a row
     bool inside;          ///< it is begun in a handler of the client's executor
 };
 
@@ -138,7 +138,7 @@ bool play(scenario& s, std::size_t allocation, way const& how)
     // However late it is: the handler that begins it writes to this frame.
     while (!begun || (!s.done() && std::chrono::steady_clock::now() < end && !failing.is_over())) {
         s.run_a_little();
-        if (!std::exchange(failed, failing.has_failed()) && failed) // the others may not be asked for
+        if (!std::exchange(failed, failing.has_failed()) && failed) // the other ones may not be needed
             end = std::chrono::steady_clock::now() + 50ms;
     }
     return failing.has_failed();

@@ -23,7 +23,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-/// What has become of one operation: it allocates nothing.
+/// The state of one operation. It allocates nothing.
 struct begun_operation : outcome {
     bool begun = false;   ///< its initiating function has returned
     bool refused = false; ///< it threw for lack of memory
@@ -55,10 +55,10 @@ public:
     void kill_connections() { command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}); }
 };
 
-/// The one with so many servers.
+/// Returns the installation with this many servers.
 installation& installed(std::size_t nodes);
 
-/// One run of a scenario: what it does while memory fails, and what is asked of it afterwards.
+/// One run of a scenario: its work while memory fails, and the checks afterwards.
 class scenario {
 public:
     explicit scenario(installation& on) : servers(on) {}
@@ -70,11 +70,11 @@ public:
     virtual void prepare() {}
     /// Without. Begins operations.
     virtual void act() = 0;
-    /// With memory again: what was refused is done another way, where something would wait for it for ever.
+    /// With memory again: replaces a refused operation for which something would wait permanently.
     virtual void mend() {}
     /// Is what act() began over?
     [[nodiscard]] virtual bool done() const = 0;
-    /// What may be asked of a run in which nothing failed.
+    /// Checked after a run in which no allocation failed.
     [[nodiscard]] virtual bool succeeded() const { return true; }
 
     /// May std::bad_alloc leave the context?
@@ -97,11 +97,11 @@ public:
     void run_a_little();
 
     [[nodiscard]] mutex lock(lock_options options = some_lease()) { return {*locks, "lock", options}; }
-    /// It gives no node up because the machine is slow.
+    /// A slow machine must not make it give up a node.
     [[nodiscard]] static lock_options some_lease() { return {.ttl = 1s, .node_timeout = 800ms}; }
     void take(client&, lease& into);
 
-    /// Of this name's leases that are watched no two may be valid at once, unless they have different permits.
+    /// Two watched leases of this name may not be valid at once, unless they have different permits.
     void watch(lease const& one) { watched.push_back(&one); }
 
     installation& servers;

@@ -72,7 +72,7 @@ struct permits_extended : permits_held<Semaphore> {
     begun_operation extended[2];
 };
 
-/// To two operations of another client, which stand in line for one each.
+/// The permits go to two operations of another client, which wait for one each.
 template <class Semaphore>
 struct permits_passed_on : permits_held<Semaphore> {
     using base = permits_held<Semaphore>;

@@ -54,7 +54,7 @@ asio::awaitable<void> misuse(redlock::mutex lock, redlock::fenced_mutex fenced, 
     co_await redlock::with_lock(waits, work);
 
     co_await redlock::with_lock(lock, work, asio::redirect_error(asio::use_awaitable, ec)); // no error code
-    // With g++ before 13 destroyed twice.
+    // g++ before 13 destroys it twice.
     co_await redlock::with_lock(lock, [kept](redlock::lease&) -> asio::awaitable<void> { co_return; });
 
     co_await redlock::with_lock(&lock, work);                             // no lock

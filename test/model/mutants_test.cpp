@@ -54,7 +54,7 @@ mutant const mutants[] = {
     {"quarantine after a restart", rule::quarantine_after_a_restart, scopes::restart},
     {"quarantine covers the longest key", rule::quarantine_covers_the_longest_key, scopes::restart},
     {"quarantine binds the holder", rule::quarantine_binds_the_holder, scopes::stale_grant},
-    // As one public library extends: what is gone is set again, whoever came meanwhile.
+    // One public library extends like this: a missing key is set again, whoever had it meanwhile.
     {"repair is guarded", core::bit(core::rule::repair_before_the_old_deadline),
      bit(rule::extension_bows_to_a_higher_fence) | bit(rule::repair_only_what_is_gone),
      scopes::forgotten_vote},

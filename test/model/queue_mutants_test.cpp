@@ -17,7 +17,8 @@ namespace redlock::model {
 
 namespace {
 
-/// A rule that is left out, and the scope in which a search has to notice: through all states, or along random schedules.
+/// A rule that is left out, and the scope in which a search has to notice: through all states, or along random
+/// schedules.
 struct queue_mutant {
     queue_mutant(char const* its_name, core::rule r, queue_scope const& s)
         : name(its_name), core_rules(core::bit(r)), searched(s)
@@ -30,7 +31,7 @@ struct queue_mutant {
     std::uint64_t core_rules = 0;
     std::uint64_t model_rules = 0;
     queue_scope searched;
-    std::uint64_t seed = 0; ///< of random schedules; 0: all states
+    std::uint64_t seed = 0; ///< for random schedules; 0: all states
 };
 
 constexpr queue_scope two_ticks(queue_scope s)
@@ -156,7 +157,7 @@ search_result search_for(queue_mutant const& m)
 
 BOOST_AUTO_TEST_SUITE(queue_mutants)
 
-/// MODEL_MUTANTS: only those in whose names this stands, with the ways to their flaws.
+/// MODEL_MUTANTS selects mutants by a part of their names, and prints the ways to their flaws.
 BOOST_AUTO_TEST_CASE(every_rule_of_the_queue_left_out_breaks_a_promise)
 {
     char const* const named =

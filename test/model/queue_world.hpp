@@ -60,15 +60,15 @@ struct queue_scope {
     int quarantine = 1;
     int horizon = 1;
     int extensions = 0; ///< by each lease
-    int repeats = 1;    ///< of each claim
+    int repeats = 1;    ///< number of repeats of each claim
     int restarts = 0;
-    int steps = 0;     ///< of one tick forward, of any node's clock
+    int steps = 0;     ///< number of steps of one tick forward, of any node's clock
     int deaf = 0;      ///< positions whose connection is lost
     bool votes = true; ///< without a position
     bool queue = true;
     bool two_queues = false;
     bool late = true;                          ///< votes of an attempt that is over may still be executed
-    std::span<queue_action const> situation{}; ///< what has happened before the search begins
+    std::span<queue_action const> situation{}; ///< actions before the search begins
     std::uint64_t most_states = 100'000'000;
 };
 

@@ -7,7 +7,7 @@
 
 namespace redlock::model {
 
-/// Rules that stand in a script, or in what drives the core: the small world has its own copy of both, and can leave them out.
+/// Rules of a script, or of the code around the core: the small world has its own copy of both, and can leave them out.
 enum class rule : std::uint8_t {
     vote_only_if_free,
     vote_counts_up,
@@ -22,7 +22,7 @@ enum class rule : std::uint8_t {
     quarantine_binds_the_holder,
     checked_when_handed_out,
     valid_reads_the_clock,
-    // of the queue
+    // the queue's rules
     claim_compares_owners,
     claim_compares_all_owners,
     exact_vote_compares_owners,

@@ -7,7 +7,8 @@
 
 namespace redlock::model {
 
-/// What the exhaustive search goes through. Small enough to be finished, each with something that the others leave out.
+/// The scopes of the exhaustive search. Each is small enough to be finished, and has a part that the other ones leave
+/// out.
 namespace scopes {
 
 inline constexpr scope renewal{.name = "plain: extension", .horizon = 4, .rounds = {1, 0}, .strays = 0};

@@ -14,11 +14,11 @@
 
 namespace redlock::model {
 
-/// What a search through the states of a scope found.
+/// The result of a search through the states of a scope.
 struct search_result {
     std::uint64_t states = 0;
     std::uint64_t transitions = 0;
-    std::uint64_t schedules = 0; ///< of a search at random
+    std::uint64_t schedules = 0; ///< if the search is at random
     unsigned depth = 0;
     bool complete = false;
     char const* flaw = nullptr;
@@ -26,7 +26,7 @@ struct search_result {
     std::chrono::milliseconds took{};
 };
 
-/// The state after some actions, and what is to be read of them.
+/// Describes the actions, and the state after them.
 template <class Steps>
 std::string tell_way(Steps const& steps, std::vector<typename Steps::action> const& way)
 {
@@ -40,8 +40,8 @@ std::string tell_way(Steps const& steps, std::vector<typename Steps::action> con
     return text + "=> " + steps.flaw(w) + '\n';
 }
 
-/// Breadth first, so that the first flaw found is one of the shortest. `Steps` says which action is possible in a state, and
-/// what the state after it is.
+/// Breadth first, so that the first flaw found is one of the shortest. `Steps` says which action is possible in a
+/// state, and returns the next state.
 template <class Steps>
 class breadth_first {
 public:

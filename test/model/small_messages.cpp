@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-// What a message does to the node that executes it, and its answer to the client that reads it.
+// The effect of a message on the node that executes it, and of its answer on the client that reads it.
 
 namespace redlock::model {
 

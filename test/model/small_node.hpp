@@ -13,7 +13,7 @@ using millis = std::int64_t;
 /// Zero: none.
 using nonce = std::uint32_t;
 
-/// A key that may expire: as in Redis it is gone when the clock is past its expiry, and still there when it is at it.
+/// A key that may expire: as in Redis it is gone when the clock is past its expiry, but not yet at that moment.
 template <class Value>
 struct key {
     Value value{};
@@ -23,12 +23,12 @@ struct key {
     friend bool operator==(key const&, key const&) = default;
 };
 
-/// What a node answers.
+/// A node's answer.
 struct reply {
     enum class kind : std::uint8_t { ok, nil, number, held };
     kind what = kind::nil;
-    std::uint64_t number = 0; ///< of `held`: the fence
-    millis left = 0;          ///< of `held`
+    std::uint64_t number = 0; ///< `held`: the fence
+    millis left = 0;          ///< `held`
 };
 
 /// The arguments that the fenced scripts share.
@@ -53,7 +53,7 @@ struct small_node {
     reply fenced_raise(fenced_call const&);
     reply fenced_extend(fenced_call const&);
 
-    /// Keys that are past their expiry are as good as gone; two nodes that only differ in them become equal.
+    /// Removes keys that are past their expiry; two nodes that only differ in such keys become equal.
     void drop_expired();
     void advance(millis by) { clock += by; }
     /// Without durable data.

@@ -21,7 +21,7 @@ auto order(small_world::message const& m)
                       m.answered,           m.said, m.number};
 }
 
-/// Where a compiler cannot clear the padding, more states are counted, and none is missed.
+/// If a compiler cannot clear the padding, more states are counted, and none is missed.
 template <class Part>
 void clear_part([[maybe_unused]] Part& part)
 {
@@ -34,7 +34,7 @@ void clear_part([[maybe_unused]] Part& part)
 
 } // namespace
 
-/// A time-out takes time: at least a tick.
+/// A time-out takes at least a tick.
 void small_steps::client_actions(small_world const& w, std::uint8_t c, std::vector<action>& out) const
 {
     auto const& me = w.clients[c];
@@ -89,7 +89,7 @@ void small_steps::message_actions(small_world const& w, std::uint8_t c, std::uin
         if (!answered_once)
             continue;
         out.push_back({kind::execute_late, c, n, i});
-        if (changes_something(w, c, n, m)) // otherwise it might as well not have arrived
+        if (changes_something(w, c, n, m)) // otherwise it need not arrive
             out.push_back({kind::execute_lost, c, n, i});
     }
 }
@@ -124,7 +124,7 @@ void small_steps::possible(small_world const& w, std::vector<action>& out) const
     }
 }
 
-/// What can have no effect any more: without it, states that only differ in it are one.
+/// True for a message that can have no effect any more: states that differ only in such messages are one.
 bool small_steps::useless(small_world const& w, unsigned c, unsigned n, message const& m) const
 {
     client const& me = w.clients[c];

@@ -40,12 +40,12 @@ struct action {
     std::uint8_t slot = 0;
 };
 
-/// What the exhaustive search goes through: how many attempts, rounds and faults, in how many ticks of time.
+/// The scope of the exhaustive search: the number of attempts, rounds and faults, and of ticks of time.
 struct scope {
     char const* name;
     bool fenced = false;
     bool tolerate_suspect = false;
-    /// Nothing is known of time: any key may expire at any moment, and no deadline ever comes. Only T2 can hold.
+    /// Time is unknown: any key may expire at any moment, and no deadline ever comes. Only T2 can hold.
     bool timeless = false;
     /// The clients' wall clocks are in their tokens; otherwise only counters are.
     bool clocks = false;
@@ -54,13 +54,13 @@ struct scope {
     int quarantine = 2;
     int horizon = 5;
     std::array<int, 2> attempts{1, 1};
-    std::array<int, 2> rounds{1, 1}; ///< of extensions
+    std::array<int, 2> rounds{1, 1}; ///< number of extensions
     int strays = 2;                  ///< requests and replies that are lost, or under way while time passes
     int restarts = 0;
     int duplicates = 0;
-    int steps = 0;                       ///< of one tick forward, of any node's clock
-    std::array<fence, 3> counters{};     ///< of the nodes, at the beginning
-    std::span<action const> situation{}; ///< what has happened before the search begins
+    int steps = 0;                       ///< number of steps of one tick forward, of any node's clock
+    std::array<fence, 3> counters{};     ///< counters of the nodes, at the beginning
+    std::span<action const> situation{}; ///< actions before the search begins
     std::uint64_t most_states = 3'000'000;
 };
 
@@ -75,7 +75,7 @@ struct small_world {
         enum class kind : std::uint8_t { none, vote, raise, extend, release };
         kind what = kind::none;
         bool answered = false;
-        bool copy = false; ///< bytes that arrive twice; nobody reads a second reply
+        bool copy = false; ///< bytes that arrive twice; the second reply is not read
         bool late = false; ///< may be under way while time passes
         reply::kind said{};
         std::uint8_t attempt = 0;
@@ -152,12 +152,12 @@ public:
 
     [[nodiscard]] small_world first() const { return small_world(scope_); }
     [[nodiscard]] std::span<action const> situation() const { return scope_.situation; }
-    /// What lies between members must not tell equal states apart.
+    /// Padding between members must not make equal states differ.
     static void clear_padding(small_world&);
     void possible(small_world const&, std::vector<action>& out) const;
     void take(small_world&, action) const;
     [[nodiscard]] std::string tell(small_world const& before, action, small_world const& after) const;
-    /// Null: none.
+    /// Null: there is none.
     [[nodiscard]] static char const* flaw(small_world const&);
 
 private:

@@ -13,7 +13,7 @@ namespace {
 /// Connecting, the marker, the votes and a raise.
 constexpr duration one_attempt = 3s;
 
-/// On a clock that is as slow as C2 allows.
+/// The time on a clock that is as slow as C2 allows.
 duration on_its_clock(duration time)
 {
     return time + time / 50;
@@ -169,7 +169,7 @@ void schedule::actor::hold()
     current_ = number;
     held.ended([this, number](error_code ec, lease_end end) {
         ended(number, ec);
-        told = told || number == current_; // of an earlier lease it is heard late
+        told = told || number == current_; // the end of an earlier lease may be reported late
         all.note(name + " is told: " + (ec ? ec.message() : std::string(to_string(end))));
     });
     auto const most = all.quiet() || !dice.one_in(4) ? 20 : 2 * all.longest_ttl_.count();
@@ -190,7 +190,7 @@ void schedule::actor::use()
         use(*each);
 }
 
-/// Reads what the lock guards and, as a writer, writes one more, however late: its lease may be over when the write comes.
+/// Reads the guarded value and, as a writer, writes one more, however late: its lease may be over when the write comes.
 void schedule::actor::use(subject& what)
 {
     std::uint64_t const token = held.fencing_token();
@@ -248,7 +248,7 @@ void schedule::actor::let_go()
     come_again(dice.between(0, all.quiet() && !all.crowded_ ? 5000 : 50) * 1ms);
 }
 
-/// To nobody: as if it had died. Who waits knows when the keys will have expired.
+/// Leaves the keys to expire, as if the holder had died. Waiters know when the keys will have expired.
 void schedule::actor::abandon()
 {
     all.note(name + " leaves its keys to expire");
@@ -257,7 +257,7 @@ void schedule::actor::abandon()
     held.detach();
 }
 
-/// To whoever comes next, of this program or of another one.
+/// Leaves the lease to another actor, of this program or of another one.
 void schedule::actor::bequeath()
 {
     all.note(name + " leaves its lease behind");
@@ -283,7 +283,7 @@ lease schedule::actor::adopted(subject::bequest const& left) const
     return mutex(*home.locks, about.name, options).adopt(left.nonce);
 }
 
-/// Its counter it leaves alone: the first holder's last write, with the same token, may still be on its way.
+/// The counter is not changed: the first holder's last write, with the same token, may still be on its way.
 void schedule::actor::adopt(subject::bequest const& left)
 {
     auto const longest = 2 * duration{options.ttl} + 1s;
@@ -304,7 +304,7 @@ void schedule::actor::adopt(subject::bequest const& left)
     });
 }
 
-/// Towards the end many come at one moment.
+/// Towards the end many actors come at one moment.
 void schedule::actor::come_again(duration pause)
 {
     if (all.stage_ == stage::for_slow && served)

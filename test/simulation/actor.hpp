@@ -20,16 +20,16 @@ struct schedule::actor {
     actor(schedule&, program&, subject&, std::string its_name, manner, test::dice);
 
     void begin();
-    /// On its own thread.
+    /// Runs it on the program's own thread.
     void later(duration pause, std::function<void()> what);
-    /// Nothing new; what is under way still ends.
+    /// Starts nothing new; pending operations still end.
     void stop();
 
-    /// What has begun must end.
+    /// A pending operation, which must end.
     struct operation {
         std::string what;
         duration until;       ///< at the latest
-        duration after_pause; ///< and so long after its process went on
+        duration after_pause; ///< or this time after its process resumed
     };
     unsigned started(std::string what, duration longest, duration after_pause);
     void ended(unsigned number, error_code);
@@ -41,7 +41,7 @@ struct schedule::actor {
     schedule& all;
     program& home;
     subject& about;
-    std::vector<subject*> all_about; ///< the same, and those that it wants with it
+    std::vector<subject*> all_about; ///< the same, and those that it wants together with it
     test::dice dice;
     lock_options options;
     fence_options fence;
@@ -51,10 +51,10 @@ struct schedule::actor {
     std::string name;
     lease held{};
     std::map<unsigned, operation> under_way{};
-    std::optional<std::uint64_t> ticket{}; ///< while it waits: its place among those of its program
-    unsigned overtaken = 0;                ///< meanwhile, by those of its program who came later
+    std::optional<std::uint64_t> ticket{}; ///< while it waits: its number among the waiters of its program
+    unsigned overtaken = 0;                ///< meanwhile, by later waiters of its program
     duration came{};
-    unsigned rivals = 0; ///< who had the lock, or waited for it, then
+    unsigned rivals = 0; ///< number of actors that had the lock or waited for it then
     std::optional<duration> invalid_since{};
     duration held_since{};
     bool served = false; ///< since it was last asked

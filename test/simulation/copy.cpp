@@ -10,12 +10,12 @@
 #include <string>
 #include <system_error>
 
-// A program forks. The copy is a copy of this process, where nobody else runs (docs/protocol.md, rule A3).
+// A program forks. The copy is a copy of this process, in which nothing else runs (docs/protocol.md, rule A3).
 namespace redlock::simulation {
 
 namespace {
 
-/// Of real time; the system ends what takes longer.
+/// In real time; the system ends a copy that lives longer.
 constexpr unsigned longest_life_s = 60;
 
 void check_system(bool good, char const* what)
@@ -26,7 +26,7 @@ void check_system(bool good, char const* what)
 
 } // namespace
 
-/// In the midst of a handler, or between two. The copy comes back from it, too, and does nothing more of its own.
+/// Forks inside a handler, or between two. The copy returns from it, too, and does nothing more of its own.
 void schedule::fork(program& p)
 {
     p.forks = false;
@@ -46,7 +46,7 @@ void schedule::fork(program& p)
     ::alarm(longest_life_s);
     report_ = ends[1];
     copied_ = &p;
-    stage_ = stage::quiet; // nothing else befalls it
+    stage_ = stage::quiet; // no further disturbances
     touched_before_ = net_->touched(p.host);
     p.process->machine().be_copied();
     copied_at_ = time_.now();
@@ -112,7 +112,7 @@ void schedule::use_copy()
         flaw("it used its connections");
 }
 
-/// By chance all of it, and then it is destroyed.
+/// In some copies all actors use what they have. Then the copy is destroyed.
 void schedule::be_copied()
 {
     try {
@@ -135,7 +135,7 @@ void schedule::actor::be_copied()
     before_copy_ = operations_;
 }
 
-/// A fork in the midst of a handler leaves those behind it, whose operations had ended, to both.
+/// After a fork inside a handler, both processes run the handlers behind it, whose operations had ended.
 bool schedule::actor::had_ended(unsigned number) const
 {
     return number <= before_copy_ && all.time_.now() == all.copied_at_;

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-// What befalls servers, connections and programs, within the conditions of docs/protocol.md.
+// Disturbances of servers, connections and programs, within the conditions of docs/protocol.md.
 namespace redlock::simulation {
 
 namespace {
@@ -86,7 +86,7 @@ void schedule::disturb_connections(unsigned number, test::dice& dice)
 
 void schedule::disturb_data(unsigned number, test::dice& dice)
 {
-    // Where a server is said never to forget, it does not, but for a replica that takes its place.
+    // A server that is declared durable does not lose data, unless a replica replaces it.
     switch (dice.below(!servers_[number].durable && all_are_fenced() ? 4 : 3)) {
     case 0:
     case 1: return kill_node(number, dice);
@@ -95,7 +95,7 @@ void schedule::disturb_data(unsigned number, test::dice& dice)
     }
 }
 
-/// Whom its user calls durable, and who has lost writes when it was promoted, tells nothing of that once it is restarted.
+/// A durable server that has lost writes by a promotion does not show that any more after a restart.
 bool schedule::hides_promotion(unsigned number) const
 {
     auto const& promoted = servers_[number].promoted;
@@ -115,7 +115,7 @@ void schedule::kill_node(unsigned number, test::dice& dice)
 void schedule::restart(unsigned number, test::dice dice)
 {
     world::node& n = net_->at(number);
-    if (n.up) // a replica has taken its place
+    if (n.up) // a replica has replaced it
         return;
     auto all = n.redis.keys().all();
     if (dice.one_in(4))
@@ -145,7 +145,7 @@ void schedule::restart(unsigned number, test::dice dice)
     note(story);
 }
 
-/// The replica has not heard of what happens from now on.
+/// The replica does not receive later writes.
 void schedule::promote(unsigned number, test::dice& dice)
 {
     if (net_->at(number).up)
@@ -157,7 +157,7 @@ void schedule::promote(unsigned number, test::dice& dice)
     });
 }
 
-/// Only where all locks are fenced: those find their marker gone.
+/// Only if all locks are fenced: their clients find the marker gone.
 void schedule::flush(unsigned number, test::dice& dice)
 {
     world::node& n = net_->at(number);
@@ -177,7 +177,7 @@ void schedule::flush(unsigned number, test::dice& dice)
             note(name_of(i) + " is flushed");
             (void)its.redis.execute({"FLUSHALL"}, its.wall_us(time_.now()));
         }
-        return add_newcomer(); // who may be there before those who know better
+        return add_newcomer(); // a program that may come before those that know the server's history
     }
     note(name_of(number) + " follows another server for a while");
     net_->follow(number);
@@ -237,14 +237,14 @@ void schedule::forbid(unsigned number, test::dice& dice)
     if (!is.forbidden.empty())
         return;
     auto const& some = rights.at(dice.below(rights.size()));
-    if (some.contains("info") && servers_[number].durable) // nobody would see that it was promoted (C3)
+    if (some.contains("info") && servers_[number].durable) // its promotion would go unnoticed (C3)
         return;
     note(name_of(number) + " forbids " + *some.begin());
     polls_ = polls_ || some.contains("client|tracking");
     for_a_while(is.forbidden, some, length);
 }
 
-/// Who knows a server by another name, or by none, notices nothing.
+/// A client that reaches a server by another name, or by none, is not affected.
 void schedule::disturb_names(unsigned number, test::dice& dice)
 {
     world::names& all = net_->names();
@@ -338,7 +338,7 @@ void schedule::disturb_program(std::unique_ptr<program>& p, test::dice& dice)
     }
 }
 
-/// What it sends on the connections that stand arrives behind what it sends on the next ones.
+/// Commands on existing connections arrive behind those on the next ones.
 void schedule::overtake(program& p, unsigned number, duration until, test::dice& dice)
 {
     bool const all = dice.one_in(3);
@@ -364,7 +364,7 @@ void schedule::cut(program& p, unsigned number, duration until, test::dice& dice
             (there ? way.cut_there_until : way.cut_back_until) = until;
 }
 
-/// By adjtime(), as far as that goes. Asleep it would have no clock that is right (C2).
+/// By adjtime(), within its limits. While asleep it would have no right clock (C2).
 bool schedule::is_slewed(program const& p)
 {
     return p.host % 3 == 2;
@@ -381,7 +381,7 @@ void schedule::disturb_program_clock(program& p, test::dice& dice)
     p.process->machine().set_wall_clock(wrong + dice.between(-furthest, furthest) * 1ms);
 }
 
-/// Also to the nodes that it has.
+/// The new list may be the present one.
 void schedule::change_nodes(program& p, test::dice& dice)
 {
     bool const all = dice.one_in(2) || replacing_;
@@ -392,7 +392,7 @@ void schedule::change_nodes(program& p, test::dice& dice)
     });
 }
 
-/// As soon as it may.
+/// As soon as it is allowed.
 void schedule::give_all_nodes(unsigned host)
 {
     auto const found = std::ranges::find(programs_, host, [](auto const& p) { return p->host; });
@@ -415,8 +415,8 @@ void schedule::has_all_nodes(program& p, duration asked)
             flaw(each->name + " holds a lease of a list before, which nobody uses any more");
 }
 
-/// As an operator does it: everybody is given all nodes, and has nothing left of a list before when another node becomes the
-/// spare one.
+/// As an operator does it: before another node becomes the spare one, every program is given all nodes, and has nothing
+/// left of a former list.
 // rule N9
 void schedule::begin_to_replace()
 {
@@ -431,7 +431,7 @@ void schedule::begin_to_replace()
     end_replacement();
 }
 
-/// What was granted last among the former nodes is ordered by clocks, which agree within a part of this time (rule T2).
+/// The last grants among the former nodes are ordered by clocks, which agree within a part of this time (rule T2).
 void schedule::end_replacement()
 {
     if (std::ranges::all_of(programs_, [](auto const& p) { return p->has_all_nodes; }))
@@ -461,7 +461,7 @@ void schedule::kill_program(std::unique_ptr<program>& p)
     gone_.push_back(std::exchange(p, new_program()));
 }
 
-/// So that there is always somebody who has not seen what befell the servers.
+/// Ensures that there is always a client that has not seen the disturbances of the servers.
 void schedule::add_newcomer()
 {
     if (quiet())
@@ -477,7 +477,7 @@ void schedule::add_newcomer()
     note(programs_.back()->name() + " comes");
 }
 
-/// By one way or the other.
+/// Ends the program by shutdown or by destroying its client.
 void schedule::leave(std::unique_ptr<program>& p)
 {
     note(p->name() + " leaves");

@@ -6,28 +6,28 @@
 #include <algorithm>
 #include <string>
 
-// What must hold, whatever happens.
+// The invariants.
 namespace redlock::simulation {
 
 namespace {
 
-/// Between the end of a lease, or of an operation's time, and its being told: the library's clock ticks in milliseconds.
+/// Between the end of a lease, or of an operation's time, and its report: the library's clock ticks in milliseconds.
 constexpr duration promptness = 20ms;
 constexpr duration check_interval = 5ms;
 
-/// What was last slow, late or stopped goes on.
+/// Until the last slow, late or stopped process runs normally.
 constexpr duration faults_are_over = 25s;
 /// The last quarantines and pauses between connections are over.
 constexpr duration late = 31s;
-/// Word of a release, and a pause for others or, after votes that crossed, of up to 32 round trips (W3) of at most 10 ms. Who
-/// has missed the word asks again after 200 ms, or after a second.
+/// The message about a release, and a pause for other clients or, after votes that crossed, of up to 32 round trips
+/// (W3) of at most 10 ms. A waiter that has missed the message asks again after 200 ms, or after a second.
 constexpr duration longest_wake_up = 400ms;
-/// Without word of changes; and through TLS, where an idle connection is replaced when there is something unread.
+/// Without messages about changes; and through TLS, where an idle connection is replaced if it has unread bytes.
 constexpr duration longest_wake_up_by_asking = 4s;
-/// Of those who cross each other for a while.
+/// The limit for clients whose votes cross for a while.
 constexpr unsigned attempts_at_once = 30;
 constexpr duration between_attempts = 20ms;
-/// For permits, by one client (Q15): while it stands in line alone, and by those who ask already.
+/// For permits, by one client (Q15): while it waits alone in the queue, and by operations that ask already.
 constexpr unsigned most_overtakings = 16 + 15;
 /// `handover.period`, on a clock that is as slow as C2 allows.
 constexpr duration longest_row = 253ms + promptness;
@@ -91,13 +91,12 @@ void schedule::check_token(actor const& whose, subject& what)
         what.highest_of_writers = std::max(what.highest_of_writers, token);
 }
 
-/// Those of one client are served as they came. Whoever takes several one after the
-/// other may lose one of them, and comes last again (M8). Those who want permits are asked for as they come, several at a
-/// time (Q15).
+/// W1: the waiters of one client are served in their order. A waiter that takes several names one after the other may
+/// lose one of them, and comes last again (M8). Requests for permits are asked in their order, several at a time (Q15).
 // rule W1
 void schedule::check_order(actor const& whose, std::uint64_t ticket)
 {
-    if (changes_nodes_) // who asks the former nodes, and who asks the present ones, stand in different queues
+    if (changes_nodes_) // programs with the former nodes and with the present ones use different queues
         return;
     for (auto const& other : whose.home.actors)
         if (&other->about == &whose.about && !takes_several(other->how) && other->ticket &&
@@ -107,8 +106,8 @@ void schedule::check_order(actor const& whose, std::uint64_t ticket)
             flaw(whose.name + " was served before " + other->name + ", who had come earlier");
 }
 
-/// Others get their turn. Who stands in line offers turns only to those he has met who
-/// stand in none (Q15), and programs that call servers by different names stand in different lines.
+/// W5: other clients can get the lock. A queued client opens windows only for unqueued clients that it has met (Q15),
+/// and programs that call servers by different names use different queues.
 // rule W5
 void schedule::check_row(actor const& whose)
 {
@@ -146,7 +145,7 @@ void schedule::check_bound(actor const& whose)
              " ms behind " + std::to_string(whose.rivals) + " others");
 }
 
-/// Nobody asks without pause while nothing changes.
+/// A8: no client asks without a pause while nothing changes.
 // rules A8 and W3
 void schedule::check_attempt(unsigned host, std::string_view lock)
 {
@@ -160,7 +159,7 @@ void schedule::check_attempt(unsigned host, std::string_view lock)
         flaw("program " + std::to_string(host) + " asks for " + what.name + " without pause");
 }
 
-/// Each writes one more than it has read. So a write that did not know the one before shows.
+/// Each writer writes one more than it has read. So a write that did not know the one before is noticed.
 void schedule::written(actor const& by, subject& what, std::uint64_t token, std::uint64_t value)
 {
     if (!what.counter.write(token, value))
@@ -209,7 +208,8 @@ void schedule::check_exclusion()
         for (auto& [number, slot] : s.slots)
             slot.valid = nullptr;
     }
-    for (auto const* some : {&programs_, &gone_}) // what a killed program did last may still be on its way
+    for (auto const* some :
+         {&programs_, &gone_}) // a killed program's last commands may still be on their way
         for (auto const& p : *some)
             for (auto const& a : p->actors) {
                 if (!a->held.valid())
@@ -225,7 +225,7 @@ void schedule::check_exclusion()
             }
 }
 
-/// Readers hold it together, and so do those who have permits.
+/// Readers hold the lock together, and so do holders of permits.
 schedule::actor const* schedule::in_the_way(actor const& a, subject const& what)
 {
     if (what.valid && !(what.valid->held.shared() && a.held.shared()))
@@ -253,7 +253,8 @@ void schedule::check_slots(actor const& a)
     }
 }
 
-/// Who is not the holder any more hears of it as soon as its thread runs. A suspect that is tolerated may come back.
+/// The holder of a lease that is over hears of it as soon as its thread runs. A suspect lease that is tolerated may
+/// come back.
 void schedule::check_told(program const& p, actor& a)
 {
     bool const over = a.options.tolerate_suspect ? a.held.state() == lease_state::lost : !a.held.valid();
@@ -292,8 +293,8 @@ void schedule::check_wake_ups()
         check_wake_up(s);
 }
 
-/// Whose lock is free gets it, unless it is behind one who waits for another (M6), or one of two nodes has just come to
-/// the list: both have to vote, and that one does not yet (F6).
+/// W2: a waiter gets a free lock, unless it is behind one that waits for another name (M6), or one of two nodes has
+/// just been added to the list: both have to vote, and the new one does not yet (F6).
 // rule W2
 void schedule::check_wake_up(subject& s)
 {
@@ -350,7 +351,7 @@ void schedule::check_forgotten(program const& p)
         flaw("something of " + p.name() + "'s client is left");
 }
 
-/// What is said to be on a server that has gone, nobody meets.
+/// A server that is down has no keys for clients.
 bool schedule::is_there(std::size_t node, std::string const& key) const
 {
     world::node& its = net_->at(node);

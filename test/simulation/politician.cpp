@@ -7,17 +7,17 @@
 #include <algorithm>
 #include <utility>
 
-// One election beside the locks, and what those who look on may rely on (docs/protocol.md, rule EL4).
+// One election besides the locks, and the guarantees for its observers (docs/protocol.md, rule EL4).
 namespace redlock::simulation {
 
 using boost::system::error_code;
 
 namespace {
 
-/// A word that is lost is made up for by asking (EL5).
+/// A message that is lost is replaced by asking (EL5).
 constexpr duration longest_news = 4s;
 
-/// Whose it is: what a leader proclaims later begins with what it has proclaimed first.
+/// Returns the author of a value: a leader's later values begin with its first one.
 std::string author_of(std::string const& value)
 {
     return value.substr(0, value.find('\''));
@@ -132,7 +132,7 @@ void schedule::politician::ask()
     });
 }
 
-/// Whoever was in office when it was asked, and still is, is known.
+/// EL4: a leader that was in office when the question was asked, and still is, is known.
 // rule EL4
 void schedule::politician::answered(std::uint64_t term, std::uint64_t of_it, leader_info const& now)
 {
@@ -158,7 +158,7 @@ void schedule::politician::later(duration pause, std::function<void()> what)
     });
 }
 
-/// A fork in the midst of a handler leaves those behind it, whose operations had ended, to both.
+/// After a fork inside a handler, both processes run the handlers behind it, whose operations had ended.
 bool schedule::politician::is_idle(error_code ec)
 {
     if (all.copied_ && ec != errc::forked && all.time_.now() != all.copied_at_)
@@ -214,7 +214,7 @@ void schedule::check_author(std::uint64_t term, std::string const& value)
         flaw("term " + std::to_string(term) + " is " + known->second + "'s, and told to be " + author + "'s");
 }
 
-/// Whatever a client is told of, it is of no earlier term, and behind nothing that a majority had.
+/// EL4: no client is told of an earlier term, nor of anything behind a value that a majority had.
 // rule EL4
 void schedule::told(politician const& by, leader_info const& now)
 {
@@ -233,7 +233,7 @@ void schedule::told(politician const& by, leader_info const& now)
         check_author(now.term, now.value);
 }
 
-/// An observer is told of no earlier value of one term.
+/// EL4: no observer is told of an earlier value of one term.
 // rule EL4
 void schedule::observed(politician const& by, leader_info const& now)
 {
@@ -244,7 +244,7 @@ void schedule::observed(politician const& by, leader_info const& now)
              std::to_string(by.seen.revision));
 }
 
-/// Null: nobody leads. What a killed program did last may still be on its way.
+/// T1. Null: there is no leader. A killed program's last commands may still be on their way.
 // rule T1
 schedule::politician const* schedule::in_office()
 {
@@ -261,7 +261,7 @@ schedule::politician const* schedule::in_office()
     return found;
 }
 
-/// Whoever looks on hears of the leader.
+/// EL5: every observer hears of the leader.
 // rule EL5
 void schedule::check_news()
 {

@@ -14,12 +14,12 @@
 
 namespace redlock::simulation {
 
-/// Campaigns in the schedule's one election, leads, and always wants to know who does.
+/// Campaigns in the schedule's one election, leads, and always observes the leader.
 struct schedule::politician {
     politician(schedule&, program&, std::string its_name, test::dice);
 
     void begin();
-    /// Nothing new; what is under way still ends.
+    /// Starts nothing new; pending operations still end.
     void stop();
     /// Its program forked, and this is the copy.
     void be_copied() { over = true; }
@@ -32,9 +32,9 @@ struct schedule::politician {
     test::dice dice;
     std::optional<election> seat;
     leadership held{};
-    std::string value{};        ///< of its last campaign
+    std::string value{};        ///< the value of its last campaign
     std::uint64_t revision = 0; ///< that a majority has
-    std::uint64_t said = 0;     ///< the last one that it began to proclaim
+    std::uint64_t said = 0;     ///< the last one whose announcement began
     duration proclaimed{};      ///< when that was known
     leader_info seen{};
     bool served = false; ///< since it was last asked

@@ -16,14 +16,14 @@ namespace redlock::simulation {
 namespace {
 
 constexpr duration busy_time = 20s;
-/// At least, and until everybody has been served; at most.
+/// The shortest time, which ends only when every actor has been served; the longest.
 constexpr duration quiet_time = 15s;
 constexpr duration longest_quiet_time = 40s;
-/// Into the quiet time, all nodes that were killed.
+/// Within the quiet time, when all killed nodes run again.
 constexpr duration back_by_then = 5s;
-/// In which some leave their keys to expire.
+/// The time in which some actors leave their keys to expire.
 constexpr duration expiring_time = 10s;
-/// What these draw the mutants are known by that they must find. What came later is drawn by others.
+/// Mutants are identified by what these seeds draw: later additions are drawn by other seeds only.
 constexpr std::uint64_t known_seeds = 1000;
 /// And these draw no semaphores.
 constexpr std::uint64_t seeds_of_locks = 2000;
@@ -58,7 +58,7 @@ schedule::schedule(std::uint64_t seed, bool with_story, selection chosen)
     constexpr std::array<unsigned, 4> sizes{1, 3, 3, 5};
     replaces_nodes_ = seed_ > seeds_of_two_lists;
     unsigned const spares =
-        replaces_nodes_ ? 1 : 0; // beside an odd number, of which two that differ may miss each other
+        replaces_nodes_ ? 1 : 0; // besides an odd number, of which two that differ may miss each other
     auto const size = sizes.at(dice_.below(sizes.size())) + spares;
     net_ = std::make_unique<world::network>(time_, size, dice_.next());
     net_->pieces = dice_.one_in(2) ? 20 : 0;
@@ -112,7 +112,7 @@ world::server::release schedule::draw_version(test::dice& dice)
     return all.at(dice.below(all.size()));
 }
 
-/// By one of the ways that lead to it.
+/// Returns one of the URLs that lead to the server.
 std::string schedule::draw_url(std::size_t n, test::dice& dice) const
 {
     std::string const durable = servers_[n].durable && !dice.one_in(3) ? "durable=true" : "durable=false";
@@ -130,7 +130,7 @@ std::string schedule::draw_url(std::size_t n, test::dice& dice) const
     }
 }
 
-/// Whoever comes later may not assume that nothing was lost before. That a server never forgets is true, or is not said.
+/// A later client may not assume that nothing was lost before. A server is declared durable only if it is.
 config schedule::draw_config(test::dice& dice, bool at_the_beginning)
 {
     config settings;
@@ -150,7 +150,7 @@ config schedule::draw_config(test::dice& dice, bool at_the_beginning)
     return settings;
 }
 
-/// Whoever has this list and whoever has all nodes exclude each other.
+/// A program with this list and one with all nodes exclude each other.
 std::vector<std::string> schedule::without_spare(std::vector<std::string> urls) const
 {
     urls.erase(urls.begin() + static_cast<std::ptrdiff_t>(spare_));
@@ -168,7 +168,7 @@ lock_options schedule::draw_options(test::dice& dice) const
     drawn.tolerate_suspect = dice.one_in(6);
     drawn.fair = !dice.one_in(4);
     drawn.node_timeout = std::chrono::milliseconds{dice.between(20, 200)};
-    if (dice.one_in(2)) // so it shows when nobody tells a waiter what it waits for
+    if (dice.one_in(2)) // then it shows if no server tells a waiter of changes
         drawn.retry.max_delay = 1s;
     if (dice.one_in(8))
         drawn.max_hold =
@@ -311,7 +311,7 @@ bool schedule::step(duration until)
     check(run_programs());
     if (!seen_.flaw.empty())
         return false;
-    // Who was stopped goes on by himself.
+    // A stopped process resumes by itself.
     duration next = until;
     for (auto const& p : programs_)
         if (p->process->paused())
@@ -366,7 +366,7 @@ void schedule::run_quietly()
     run_until(time_.now() + expiring_time);
 }
 
-/// Who is slow to wake may miss every turn (W5). Nobody may be forgotten.
+/// A program that is slow to wake may miss every open window (W5). No waiter may be forgotten.
 void schedule::serve_the_slow()
 {
     note("who has been served comes later");
@@ -390,8 +390,8 @@ void schedule::end(program& p)
     p.locks.reset();
 }
 
-/// Through TLS nobody sees what is unread: a client that finds something there takes a new connection, and where its end
-/// comes before that the keys have to expire. What is waited for may be keys that were left to expire.
+/// Unread bytes behind TLS cannot be seen: a client that finds some makes a new connection. If the end comes before
+/// that, the keys have to expire. A waiter may also wait for keys that were left to expire.
 void schedule::end()
 {
     if (enciphered_) {

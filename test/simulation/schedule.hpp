@@ -35,26 +35,26 @@ namespace redlock::simulation {
 using core::duration;
 using namespace std::chrono_literals;
 
-/// For whoever has not been served.
+/// For actors that have not been served.
 constexpr duration time_of_the_slow = 10s;
 
-/// What a schedule showed.
+/// The result of a schedule.
 struct verdict {
     std::string flaw{};  ///< empty: none
-    std::string story{}; ///< what happened, where it was asked for
+    std::string story{}; ///< the events, if they were asked for
     std::uint64_t events = 0;
     std::uint64_t leases = 0;
-    std::uint64_t writes = 0;  ///< to what fenced locks guard
-    std::uint64_t late = 0;    ///< of them refused: a later holder had been there
-    std::uint64_t answers = 0; ///< to who asked for a leader in office
-    std::uint64_t copies = 0;  ///< of programs, by fork
+    std::uint64_t writes = 0;  ///< to guarded values
+    std::uint64_t late = 0;    ///< refused ones among them: a later holder had been there
+    std::uint64_t answers = 0; ///< to observers, while a leader was in office
+    std::uint64_t copies = 0;  ///< number of copies of programs, by fork
     unsigned disturbances = 0; ///< the number of the last one
-    std::uint64_t digest = 0;  ///< of all that happened, in order
+    std::uint64_t digest = 0;  ///< hash of all events, in order
 
     friend bool operator==(verdict const&, verdict const&) = default;
 };
 
-/// Which disturbances take place. Each is drawn from its own number, so the others stay what they are.
+/// The disturbances that take place. Each is drawn from its own number, so the other ones do not change.
 struct selection {
     std::set<unsigned> left_out{};
     unsigned last = std::numeric_limits<unsigned>::max();
@@ -62,7 +62,7 @@ struct selection {
     [[nodiscard]] bool has(unsigned number) const { return number <= last && !left_out.contains(number); }
 };
 
-/// A minute of a few programs that want one to three locks of a few servers, and of what befalls them: drawn from a seed.
+/// A minute of a few programs that want one to three locks of a few servers, and of disturbances: drawn from a seed.
 class schedule {
 public:
     schedule(std::uint64_t seed, bool with_story, selection chosen = {});
@@ -71,7 +71,7 @@ public:
     [[nodiscard]] verdict run();
 
 private:
-    /// One operation after the other, for ever.
+    /// Runs one operation after the other, without end.
     struct actor;
     struct politician;
     class watcher;
@@ -81,9 +81,9 @@ private:
         std::optional<client> locks{};
         std::vector<std::unique_ptr<actor>> actors{};
         std::vector<std::unique_ptr<politician>> politicians{};
-        std::vector<std::string> urls{}; ///< of all nodes
-        std::uint64_t latest_term = 0;   ///< that they were told of
-        leader_info confirmed{};         ///< the latest that they were told of that a majority had
+        std::vector<std::string> urls{}; ///< the URLs of all nodes
+        std::uint64_t latest_term = 0;   ///< the latest term that they were told of
+        leader_info confirmed{};         ///< the latest information from a majority that they were told of
         bool forks = false;              ///< when the next operation ends
         bool has_all_nodes = false;      ///< and nothing that began with another list
 
@@ -109,7 +109,7 @@ private:
 
         std::string name;
         std::uint64_t highest_token = 0;
-        std::uint64_t highest_of_writers = 0; ///< or of whoever excludes all others
+        std::uint64_t highest_of_writers = 0; ///< or of other exclusive owners
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
@@ -119,20 +119,20 @@ private:
             std::uint64_t highest_token = 0;
         };
         std::map<std::uint16_t, slot> slots{};
-        bool shared = false;  ///< some are readers or writers
-        bool several = false; ///< some want it with others
+        bool shared = false;  ///< some actors are readers or writers
+        bool several = false; ///< some actors want it with others
         std::optional<duration> free_since{};
         std::set<std::string, std::less<>> abandoned{}; ///< nonces whose keys were left to expire
-        duration changed{};                             ///< somebody got it, or left it
+        duration changed{};                             ///< when an actor last got or left it
         std::map<unsigned, unsigned> vain{};            ///< attempts of each host since then
         row leases{};
         std::vector<bequest> left_behind{};
     };
-    /// One server's place in what is promised.
+    /// One server's properties that promises depend on.
     struct server_record {
-        bool durable = false; ///< it never forgets, but when it is promoted
+        bool durable = false; ///< it never forgets, unless it is promoted
         std::optional<duration> promoted{};
-        bool moves = false; ///< who comes by the network knows its name
+        bool moves = false; ///< clients on the network know its name
         step_budget clock{};
         world::network::data saved{}; ///< on its disk, or on its replica
     };
@@ -149,7 +149,7 @@ private:
         all,
         all_fenced
     };
-    /// How somebody has a lock.
+    /// How an actor has a lock.
     enum class manner : std::uint8_t {
         plainly,
         fenced,
@@ -162,7 +162,8 @@ private:
         with_permits,
         fenced_with_permits
     };
-    /// Under a standing connection nobody else, and no observer either, notices that a server has lost its data (C3).
+    /// True if fenced locks alone are used: otherwise a loss of data under an existing connection would go unnoticed
+    /// (C3).
     [[nodiscard]] bool all_are_fenced() const
     {
         return kinds_ == kinds::fenced || kinds_ == kinds::fenced_shared || kinds_ == kinds::fenced_several ||
@@ -190,11 +191,11 @@ private:
     enum class stage : std::uint8_t {
         faults,
         quiet,    ///< nothing bad happens any more
-        for_slow, ///< who has been served comes later
-        expiring, ///< some who have a lock do not release it
+        for_slow, ///< served actors come later
+        expiring, ///< some holders do not release the lock
     };
 
-    // schedule.cpp: who takes part, and how time goes on
+    // schedule.cpp: the programs, and the passing of time
     void set_up_nodes();
     [[nodiscard]] std::unique_ptr<program> new_program(bool at_the_beginning = false);
     [[nodiscard]] static world::server::release draw_version(test::dice&);
@@ -257,7 +258,7 @@ private:
     void use_copy();
     void run_copy(duration time);
 
-    // oracles.cpp: what must hold
+    // oracles.cpp: the invariants
     void granted(actor&, std::uint64_t ticket);
     void check_order(actor const&, std::uint64_t ticket);
     void check_row(actor const&);
@@ -282,7 +283,7 @@ private:
     void check_forgotten(program const&);
     [[nodiscard]] bool is_there(std::size_t node, std::string const& key) const;
 
-    // politician.cpp: what must hold of the election
+    // politician.cpp: the invariants of the election
     void elected(politician const&);
     void check_author(std::uint64_t term, std::string const& value);
     void told(politician const&, leader_info const&);
@@ -302,17 +303,17 @@ private:
     kinds kinds_;
     stage stage_ = stage::faults;
     std::chrono::milliseconds longest_ttl_;
-    std::int64_t variety_;        ///< the shortest ttl is this part of the longest; 1: all locks are alike
-    std::int64_t slack_divisor_;  ///< of a ttl, for the smallest slack
-    bool enciphered_;             ///< some come by TLS
-    bool elects_;                 ///< there is an election, too
-    bool changes_nodes_ = false;  ///< some have one node less than others, each at its time (rule N9)
+    std::int64_t variety_;       ///< the shortest ttl is this part of the longest; 1: all locks are alike
+    std::int64_t slack_divisor_; ///< a ttl divided by this is the smallest slack
+    bool enciphered_;            ///< some connections use TLS
+    bool elects_;                ///< there is an election, too
+    bool changes_nodes_ = false; ///< some programs have one node less than others, each at its time (rule N9)
     bool replaces_nodes_ = false; ///< and it is not always the same node
-    bool replacing_ = false;      ///< who changes the nodes has all, until everybody has
-    std::size_t spare_ = 0;       ///< the node that some do not have
-    bool bounded_ = false;        ///< all who wait for a name stand in one queue, or vote
-    bool crowded_;                ///< nobody pauses for long, in the quiet time either
-    bool polls_ = false;          ///< some server did not tell of changes, once
+    bool replacing_ = false; ///< programs that change the nodes have all of them, until every program has
+    std::size_t spare_ = 0;  ///< the node that some programs do not have
+    bool bounded_ = false;   ///< all waiters for a name are in one queue, or vote
+    bool crowded_;           ///< no actor pauses for long, in the quiet time either
+    bool polls_ = false;     ///< some server did not tell of changes, once
     world::timeline time_;
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
@@ -325,11 +326,11 @@ private:
     unsigned disturbances_ = 0;
     std::uint64_t tickets_ = 0;
     std::uint64_t latest_term_ = 0;
-    std::map<std::uint64_t, std::string> authors_; ///< of what was proclaimed in each term
+    std::map<std::uint64_t, std::string> authors_; ///< authors of the values that were announced in each term
     duration checked_{};
     program* copied_ = nullptr; ///< then this is a copy of that program
     duration copied_at_{};
-    int report_ = -1; ///< where its flaw is told
+    int report_ = -1; ///< the descriptor for its flaw
     std::uint64_t touched_before_ = 0;
     verdict seen_{};
 };

@@ -39,7 +39,7 @@
 #include <utility>
 #include <vector>
 
-// What programs outside are written against: it compiles, and means what it meant.
+// The interface that programs are written against: it compiles, and its meaning does not change.
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -133,7 +133,7 @@ asio::awaitable<void> long_job(redlock::lease&)
     co_return;
 }
 
-/// As the contract's page prints it.
+/// The program on the contract's page.
 asio::awaitable<void> book(redlock::client& locks)
 {
     redlock::mutex seat{locks, "seat:42", {.ttl = 10s}};

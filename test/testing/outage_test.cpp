@@ -22,7 +22,7 @@ using redlock::testing::data;
 using redlock::testing::world;
 using std::chrono::milliseconds;
 
-// What docs/options.md promises of outages ("Choosing a ttl").
+// The promises of docs/options.md about outages ("Choosing a ttl").
 
 namespace {
 
@@ -33,7 +33,7 @@ std::ostream& operator<<(std::ostream& out, outage how)
     return out << (how == outage::refused ? "connections are refused" : "packets are dropped");
 }
 
-/// As for servers that keep what they acknowledged: an outage is no loss of data.
+/// For servers that keep acknowledged writes: an outage is no loss of data.
 config of_durable_servers()
 {
     config common;
@@ -136,7 +136,7 @@ BOOST_DATA_TEST_CASE(waiter_acquires_soon_after_a_long_outage, boost::unit_test:
     BOOST_TEST(got);
 }
 
-/// Its back-off goes on: the others confirm the leases.
+/// The node's back-off goes on: the other nodes confirm the leases.
 BOOST_AUTO_TEST_CASE(node_that_leases_can_do_without_is_left_alone)
 {
     outage_fixture all(3, 1s);

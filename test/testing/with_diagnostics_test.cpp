@@ -40,7 +40,7 @@ using redlock::testing::world;
 
 namespace {
 
-/// What is thrown: its type, and what it says.
+/// An exception: its type, and its text.
 struct thrown {
     bool is_lock_error = false;
     bool is_plain = false;
@@ -77,7 +77,7 @@ struct contended_lock_fixture {
 
     contended_lock_fixture() { servers.hold("seat:42"); }
 
-    /// What a coroutine throws that awaits this.
+    /// Returns the exception of a coroutine.
     thrown failure_of(std::function<asio::awaitable<void>()> const& work)
     {
         try {
@@ -100,7 +100,7 @@ struct contended_lock_fixture {
     }
 };
 
-/// Takes an exception, and has whatever is associated with it.
+/// A handler that takes an exception, and has associated objects.
 struct explained_callback {
     std::exception_ptr* failure;
     lease* granted;
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(with_diagnostics_combines_with_other_adapters)
     BOOST_TEST(tells_all(failure_of([&]() -> asio::awaitable<void> { co_await lock.try_acquire(outside); })));
 }
 
-/// They make a value of the error code, whichever goes outside.
+/// They make a value of the error code, inside or outside.
 BOOST_AUTO_TEST_CASE(tokens_that_keep_errors_get_the_error_code)
 {
     servers.run([&]() -> asio::awaitable<void> {

@@ -54,7 +54,7 @@ struct with_lock_fixture {
         servers.mend(1);
     }
 
-    /// What a lock's body ends with: its value, or a lock_error.
+    /// The result of a lock's body: its value, or a lock_error.
     struct outcome {
         std::optional<int> value{};
         std::optional<lock_error> error{};

@@ -31,7 +31,7 @@ using redlock::testing::world;
 
 namespace {
 
-/// What() of what it throws; "nothing" where it does not.
+/// Returns `what()` of the exception; "nothing" if there is none.
 template <class Error>
 std::string complaint(std::function<void()> const& work)
 {
@@ -69,7 +69,7 @@ struct three_servers_fixture {
         fenced_mutex fenced(from, std::move(name));
         co_return co_await fenced.acquire();
     }
-    /// What `ended()` said.
+    /// Returns the result of `ended()`.
     std::shared_ptr<std::optional<lease_end>> watch(lease& held)
     {
         auto told = std::make_shared<std::optional<lease_end>>();
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(world_lose_ends_fenced_lease)
     }
 }
 
-/// They share keys with others, who keep theirs.
+/// They share keys with other leases, which stay valid.
 BOOST_AUTO_TEST_CASE(world_lose_ends_lease_of_reader_and_of_permits)
 {
     client others = servers.make_client();
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(world_loss_cancels_body_of_with_lock)
     BOOST_CHECK_THROW(result.get(), lease_lost_error);
 }
 
-/// Whoever runs the context, what needs no time happens.
+/// Events that need no time happen, whichever function runs the context.
 BOOST_AUTO_TEST_CASE(world_works_if_test_runs_the_context)
 {
     bool acquired = false;
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(world_refuses_invalid_arguments_and_nested_runs)
     BOOST_CHECK_THROW(servers.run(nested()), std::logic_error);
 }
 
-/// The retry loop that lacks a pause would otherwise run for ever.
+/// A retry loop without a pause would otherwise run permanently.
 BOOST_AUTO_TEST_CASE(world_run_without_passing_time_throws)
 {
     auto again = []() -> asio::awaitable<void> {
@@ -487,7 +487,7 @@ BOOST_AUTO_TEST_CASE(world_hold_without_reachable_server_throws)
     BOOST_TEST(!servers.held("seat:42"));
 }
 
-/// Its own servers are new, whoever names settings without servers: fenced locks need not wait for their markers.
+/// The world's own servers are new, also for settings without nodes: fenced locks need not wait for their markers.
 BOOST_AUTO_TEST_CASE(world_client_with_only_observer_gets_settings_of_world)
 {
     struct counter : observer {
@@ -501,7 +501,7 @@ BOOST_AUTO_TEST_CASE(world_client_with_only_observer_gets_settings_of_world)
     BOOST_TEST(mine->acquired == 1);
 }
 
-/// With nodes named, all settings are the test's.
+/// If nodes are named, all settings are the test's.
 BOOST_AUTO_TEST_CASE(world_client_with_nodes_keeps_its_own_settings)
 {
     config wary = servers.settings();
@@ -511,7 +511,7 @@ BOOST_AUTO_TEST_CASE(world_client_with_nodes_keeps_its_own_settings)
     BOOST_TEST((servers.elapsed() > 10s));
 }
 
-/// As a timer would end it: what comes after it is not done.
+/// As a cancelled timer does: the work behind it is not done.
 BOOST_AUTO_TEST_CASE(world_sleep_ends_when_cancelled)
 {
     asio::cancellation_signal cancel;
@@ -631,7 +631,7 @@ BOOST_AUTO_TEST_CASE(leases_and_clients_may_be_destroyed_after_their_world)
     context.run();
 }
 
-/// It ends as a timer's that was cancelled, so that `run()` returns.
+/// As a cancelled timer does, so that `run()` returns.
 BOOST_AUTO_TEST_CASE(destroyed_world_ends_pending_sleeps)
 {
     asio::io_context context;

@@ -16,7 +16,7 @@ using asio::experimental::coro;
 
 namespace {
 
-// They run on the executor of their first parameter, the lock's. As the second one, after an executor, a lock would make
+// They run on the executor of their first parameter, the lock. As the second one, after an executor, a lock would make
 // Asio's constructors ambiguous for Clang.
 
 coro<void, bool> hold_and_extend(mutex lock)

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(refused_attempt_cancels_acquisition_beside_it)
         try {
             co_await (other.try_acquire(asio::use_awaitable) && lock.acquire(asio::use_awaitable));
         } catch (asio::multiple_exceptions const& e) { // the other one was cancelled
-            first = e.first_exception();               // of the left operand
+            first = e.first_exception();               // the left operand's
         }
         BOOST_TEST(code_of(first) == errc::contended);
     });

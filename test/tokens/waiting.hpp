@@ -7,7 +7,7 @@
 
 namespace redlock::test {
 
-/// What a coroutine ended with.
+/// Returns the error of a coroutine.
 inline error_code code_of(std::exception_ptr const& failure)
 {
     try {
@@ -19,7 +19,7 @@ inline error_code code_of(std::exception_ptr const& failure)
     return {};
 }
 
-/// A lock that somebody else holds, so that whoever acquires it waits until it is cancelled.
+/// A lock that another client holds, so that an acquisition waits until it is cancelled.
 struct waiting {
     cluster nodes{3};
     mutex lock = nodes.lock();
@@ -35,7 +35,7 @@ struct waiting {
         nodes.run_until([&] { return lock.waiting() == count; });
     }
 
-    /// Whoever gave up has left nothing, neither in the queue nor on a server.
+    /// Checks that a cancelled waiter has left nothing, neither in the queue nor on a server.
     void must_have_left_nothing()
     {
         BOOST_TEST(lock.waiting() == 0U);

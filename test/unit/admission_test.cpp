@@ -19,7 +19,7 @@ instant at(duration since_start)
     return instant{1h, 2h} + since_start;
 }
 
-// A server that has run for long, as a newcomer sees it.
+// A server that has run for a long time, as a new client sees it.
 node_facts old_server()
 {
     return {.run_id = "run", .replid = "data", .uptime = 1h};
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(young_node_that_settings_vouch_for_votes)
     votes(first_seen(young(0s), {.trust_restarted_nodes = true}));
 }
 
-/// Its settings excuse nothing by themselves: they may be new, or the volume empty.
+/// The settings excuse nothing by themselves: they may be new, or the volume empty.
 // rule N4
 BOOST_AUTO_TEST_CASE(durable_setting_that_server_contradicts_is_ignored)
 {
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(restarted_node_is_quarantined_from_last_contact_before_rest
     waits_for(met, 20s, 8s);
     BOOST_TEST((met.last == event::restarted));
     votes(again(old_server(), another(12s), 20s), 20s);
-    // Its uptime is more than can be: the life before may have lasted until now.
+    // The uptime is too long to be true: the earlier life may have lasted until now.
     waits_for(again(old_server(), another(1h), 4s), 4s, q);
     waits_for(again(old_server(), another(1h), 11s), 11s, q);
 }
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(durable_node_votes_at_once_after_restart)
     votes(again(old_server(), another(0s), 2s, durable), 2s);
     votes(again(old_server(), another(2s), 2s, durable), 2s);
     waits_for(again(old_server(), but(another(0s), forgets), 2s, durable), 2s, q);
-    // It kept what the life before had, which was not everything.
+    // The server kept the data of its earlier life, which were not complete.
     auto const emptied = lost_data(first_seen(young(0s), durable), at(1s));
     waits_for(identify(another(0s), emptied, at(1s), durable, at(2s)), 2s, 9s);
 }

@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(heeded_node_refuses_the_attempt)
         BOOST_TEST(log.hear(r.script) == r.told, r.script);
         BOOST_TEST(in_order(log.tried.holders()) == r.holders, r.script);
         BOOST_TEST(log.tried.contended(), r.script);
-        BOOST_TEST(!log.tried.reopen(), r.script); // others were first
+        BOOST_TEST(!log.tried.reopen(), r.script); // another client was first
     }
     auto fenced = vote_log::heeding(agreement::one_number);
     BOOST_TEST(fenced.hear("0g7 1g7 2d") == ".hL");
@@ -271,8 +271,8 @@ BOOST_AUTO_TEST_CASE(majority_waits_for_the_heeded_node)
         {3, "h 0g 1g", "..W", "01"},
         {3, "0g h 1g", "..W", "01"},
         {3, "0g t", ".L", "0"},
-        {3, "0d 1d", ".L", ""},                  // whatever the heeded node says
-        {5, "0g 1g 2g 3g 4g", "..h.W", "01234"}, // it is said once
+        {3, "0d 1d", ".L", ""},                  // the heeded node's answer does not matter
+        {5, "0g 1g 2g 3g 4g", "..h.W", "01234"}, // returned once
         {5, "0g 1g 2g 3d 4g", "..h.W", "0124"},
         {5, "0g 1g 2g 3f 4f", "..h.W", "012"},
         {1, "0g", "W", "0"},
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(grants_beside_the_heeded_node_count_for_the_token)
         {3, "0g7 1g8 h", ".hr", 8, "1"},           {3, "0g7 1g8 h 2g8", ".hrW", 8, "12"},
         {3, "0g7 1g7 h", ".hW", 7, "01"},          {3, "0g7 1g8 t", ".hr", 8, "1"},
         {3, "0g7 1g8 t t", ".hrL", 8, "1"},        {5, "0g7 1g8 2g7 3g8 4g8", "..h.W", 8, "134"},
-        {5, "0g7 1g7 2g7 3g9 h", "..h.r", 9, "3"}, // what is known is not undercut
+        {5, "0g7 1g7 2g7 3g9 h", "..h.r", 9, "3"}, // a known number is not undercut
     };
     for (auto const& r : rows) {
         auto log = vote_log::heeding(agreement::one_number, r.nodes);

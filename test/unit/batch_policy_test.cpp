@@ -16,7 +16,7 @@ constexpr instant start{100s, 100s};
 constexpr duration turn = 1ms;
 constexpr batch_policy::terms three_in_a_row{3, 1s};
 
-/// Leases in a row until others get their turn.
+/// Leases in a row until other clients can get the lock.
 unsigned length_of_row(batch_policy& t, batch_policy::terms const& terms, instant now)
 {
     unsigned length = 0;

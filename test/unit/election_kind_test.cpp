@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(votes_are_those_of_a_fenced_lock)
     BOOST_TEST(!fenced.proclaims);
 }
 
-/// Of its own term alone.
+/// Only announcements of the lease's own term are retracted.
 BOOST_AUTO_TEST_CASE(releases_retract_what_begins_with_the_token)
 {
     BOOST_TEST((behind_hash(said(election, request::release, ours)) ==

@@ -4,7 +4,7 @@
 using namespace redlock::test;
 using redlock::server_error;
 
-/// What the three questions at a flight's end teach.
+/// The facts from the three commands at a flight's end.
 namespace {
 
 std::string const plain_info =

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of the handshake share: words of a server, and a peer that follows a script.
+/// The common parts of the handshake's tests: texts of a server, and a peer that follows a script.
 namespace redlock::test {
 
 using namespace redlock::redis;
@@ -59,7 +59,7 @@ struct conversation {
 
     explicit conversation(handshake_settings settings) : machine{std::move(settings)} {}
 
-    // Without the five commands that end every flight.
+    // Ignores the five commands that end every flight.
     conversation& sends(std::vector<std::string> const& expected)
     {
         auto sent = commands(machine.take_output());

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What Redis 7.0.15 said, shortened by lines that nobody reads.
+// The answer of Redis 7.0.15, without lines that the library does not read.
 constexpr std::string_view real =
     "# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\nredis_mode:standalone\r\n"
     "run_id:42015200fd5d002af72003038bd15cbfcf4e8bf2\r\ntcp_port:0\r\nuptime_in_seconds:81\r\nuptime_in_days:"
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(info_means_eviction_only_with_memory_limit_and_policy)
 
 BOOST_AUTO_TEST_CASE(info_parser_tolerates_forks_and_unknown_lines)
 {
-    // Valkey writes its own version beside redis_version, KeyDB other lines and sections.
+    // Valkey writes its own version besides redis_version, KeyDB other lines and sections.
     for (std::string const line :
          {"server_name:valkey", "valkey_version:8.0.1", "# Keydb", "variant:pro", "no colon", ":",
           "run_id_of:x y", "ROLE:slave", "", "\r", "loading_start_time:x"}) {

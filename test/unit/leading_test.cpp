@@ -12,7 +12,7 @@ using namespace redlock::core;
 
 namespace {
 
-/// One letter a node: `.` has not answered, `-` says that nobody leads, `A` and `a` are the first and the second value of
+/// One letter for each node: `.` has not answered, `-` has no leader, `A` and `a` are the first and the second value of
 /// term 1, and so on.
 std::vector<leader_sighting> seen(std::string_view nodes)
 {

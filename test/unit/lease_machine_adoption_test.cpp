@@ -5,7 +5,7 @@ using namespace redlock::test;
 
 namespace {
 
-/// Adopted at zero, by one who knows nothing but the nonce.
+/// Adopted at zero, by a holder that knows nothing but the nonce.
 struct adopted {
     explicit adopted(lease_terms const& t = nine_seconds) : l(t)
     {

@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(extension_counts_only_within_its_own_validity)
 
 BOOST_AUTO_TEST_CASE(answer_read_after_deadline_does_not_revive_lease)
 {
-    // A blocked executor may read the answers before it looks at its timers; others have seen the lease as
-    // over by then.
+    // A blocked executor may read the answers before it looks at its timers; the lease is over for other clients by
+    // then.
     struct row {
         lease_terms terms;
         duration sent;
@@ -144,8 +144,8 @@ BOOST_AUTO_TEST_CASE(late_vote_counts_from_next_extension_on)
     BOOST_TEST(forgotten.answers("2m", 6s) == "E");
 }
 
-// Others may have held the lock meanwhile, with node 0 and node 2, and have released it: then our vote of long ago was
-// executed on node 2. That the key is ours there does not tell whether it has been all the time.
+// Another client may have held the lock meanwhile, with node 0 and node 2, and have released it: then our late vote was
+// executed on node 2. That node's key does not prove that the lock was ours all the time.
 // rule H5
 BOOST_AUTO_TEST_CASE(late_vote_after_deadline_proves_nothing)
 {

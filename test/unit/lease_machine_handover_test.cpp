@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(handed_over_lease_keeps_its_deadline)
     BOOST_TEST(l.deadline_us() == us(14908ms));
 }
 
-/// The answers to it go to the one who asked.
+/// Answers to that extension belong to the former holder.
 BOOST_AUTO_TEST_CASE(handed_over_lease_forgets_extension_under_way)
 {
     lease l{nine_seconds};
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(lease_that_leads_renews_from_then_on)
     BOOST_TEST(l.deadline_us() == us(11908ms));
 }
 
-/// Whoever does not get on puts it off, and another one may.
+/// A holder that makes no progress postpones the renewal, and another holder may do so, too.
 BOOST_AUTO_TEST_CASE(renewal_that_was_put_off_is_put_off_for_the_next)
 {
     lease leader{nine_seconds};

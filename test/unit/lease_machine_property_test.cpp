@@ -208,8 +208,8 @@ RC_BOOST_PROP(deadline_moves_only_forward_and_only_when_confirmed, ())
     });
 }
 
-// One clock stands still while the machine is suspended; then less than the whole of max_hold is left on the
-// other.
+// One clock stands still while the machine is suspended; then less than the whole of max_hold is left on the other
+// clock.
 // rule H7
 RC_BOOST_PROP(max_hold_is_never_exceeded, ())
 {

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(postponed_renewal_is_due_again_before_the_deadline)
     BOOST_TEST(l.due(3000ms) == '-');
     BOOST_TEST(l.next_us() == us(3738500us));
     BOOST_TEST(l.due(3739ms) == 'R');
-    BOOST_TEST(l.due(8907ms) == 'L'); // put off for ever, it is lost in time
+    BOOST_TEST(l.due(8907ms) == 'L'); // if it is always postponed, the lease is lost in time
 }
 
 BOOST_AUTO_TEST_SUITE_END()

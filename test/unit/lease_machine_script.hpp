@@ -56,8 +56,8 @@ inline extension_answer parse_answer(char letter)
                            : extension_answer::failed;
 }
 
-/// Of nine seconds: valid for 9000 - 90 - 2 = 8908 ms, renewed at 3000 ms; with its slack of 900 ms, a
-/// tolerated suspect until 9900 - 99 - 2 = 9799 ms.
+/// Nine seconds: valid for 9000 - 90 - 2 = 8908 ms, renewed at 3000 ms; with its slack of 900 ms, a tolerated suspect
+/// until 9900 - 99 - 2 = 9799 ms.
 inline constexpr lease_terms nine_seconds{.ttl = 9s, .slack = 900ms};
 
 constexpr lease_terms with(duration max_hold, bool renew = true, bool tolerate = false)

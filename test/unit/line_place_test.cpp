@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(nobody_asks_later_because_key_changes)
     BOOST_TEST((third.due() == t + 16ms));
 }
 
-/// Its owner may be gone, and the other nodes free.
+/// The key's owner may be gone, and the other nodes free.
 // rule Q13
 BOOST_AUTO_TEST_CASE(key_that_outlives_ours_is_doubted_after_lifetime_of_ours)
 {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(change_does_not_end_wait_for_answer)
     BOOST_TEST((place.due() == t + 50ms));
 }
 
-/// It was asked before the change.
+/// The question was sent before the change.
 BOOST_AUTO_TEST_CASE(answer_that_a_change_has_overtaken_is_asked_for_again)
 {
     line_place place(50ms);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(answer_that_a_change_has_overtaken_is_asked_for_again)
     BOOST_TEST((place.due() == t + 10s + 4ms));
 }
 
-/// What it was asked of is told by the next push: only who is first asks for that.
+/// The next push reports the change: only the first waiter asks for it.
 // rule Q13
 BOOST_AUTO_TEST_CASE(who_is_not_first_asks_no_sooner_for_a_change_that_overtakes_his_answer)
 {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_left_free_is_asked_for_later)
     auto first = placed(0, 10s);
     first.left_free(t + 4ms);
     BOOST_TEST((first.due() == t + 4ms));
-    first.key_changed(t + 1ms); // that it is free, or that somebody has it
+    first.key_changed(t + 1ms); // the key is free, or has another owner
     BOOST_TEST((first.due() == t + 4ms));
     first.key_changed(t + 5ms);
     BOOST_TEST((first.due() == t + 4ms));

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(marker_reply_of_script_is_parsed)
     BOOST_TEST((found->since == 500ms));
     BOOST_TEST((found->placed == 1500ms));
     BOOST_TEST(lineage(found->text) == "0a1b2c3d");
-    BOOST_TEST(lineage(read_marker("7 /ab/0/7")->text) == "ab"); // of a server that does not tell who it is
+    BOOST_TEST(lineage(read_marker("7 /ab/0/7")->text) == "ab"); // a server without an identity
 }
 
 // rule F6

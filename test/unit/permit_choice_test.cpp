@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(node_that_gave_another_set_is_asked_for_exactly_this_one)
     gave(0, "5", 11);
     BOOST_TEST((next(0) == step::count));
     BOOST_TEST(number(0) == 11U);
-    BOOST_TEST(given_by(0) == "4"); // what to free
+    BOOST_TEST(given_by(0) == "4"); // the permits to free
 }
 
 // rule Q14

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(rendezvous_node_is_the_same_in_every_node_order)
         BOOST_TEST(nodes[rendezvous_node(nodes, "", "resource")] == met);
 }
 
-/// Clients whose lists differ stand in one queue.
+/// Clients whose lists differ use one queue.
 // rule Q17
 BOOST_AUTO_TEST_CASE(clients_that_do_not_list_a_missing_node_find_the_same_node)
 {

@@ -49,7 +49,7 @@ public:
                    return s.master == server && s.from <= now && now < s.until + s.counted;
                });
     }
-    /// What it says when it is asked, which it reckons at that moment.
+    /// The server's own answer, computed when it is asked.
     [[nodiscard]] bool says_it_can_write(int server, int now) const
     {
         return writes(server, now) && needed_ <= std::ranges::count_if(stays_, [&](stay const& s) {
@@ -57,7 +57,7 @@ public:
                                                  now <= s.until + silence_;
                                       });
     }
-    /// It may have forgotten that it was promoted.
+    /// The server may have forgotten that it was promoted.
     [[nodiscard]] node_facts facts(int server, int now)
     {
         node_facts told{
@@ -111,7 +111,7 @@ private:
 /// A client that asks one of them.
 class voter {
 public:
-    /// \param knows it has known the former master for long
+    /// \param knows it has known the former master for a long time
     voter(torn_group& group, int server, bool knows) : group_(group), server_(server)
     {
         if (knows)
@@ -130,7 +130,7 @@ public:
         connected_ = group_.writes(server_, now);
         return connected_;
     }
-    /// As often as a standing connection is checked: at once.
+    /// A standing connection is checked at every tick.
     void check(int now)
     {
         auto const facts = group_.facts(server_, now);

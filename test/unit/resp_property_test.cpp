@@ -56,7 +56,7 @@ using flat = std::tuple<resp_type, int, std::size_t, std::int64_t, std::string>;
 struct stream {
     std::string wire;
     std::vector<flat> expected;
-    std::vector<std::size_t> ends; // of messages, in the wire
+    std::vector<std::size_t> ends; // ends of messages, in the wire
 };
 
 void encode(sample const& value, std::string& out)

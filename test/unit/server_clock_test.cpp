@@ -24,12 +24,12 @@ std::int64_t us(duration d)
     return std::chrono::duration_cast<std::chrono::microseconds>(d).count();
 }
 
-/// One answer: asked and heard after so long by our clock, while theirs showed so much more than the date.
+/// One answer: asked and heard at these times of our clock, with the server's clock this far ahead of the date.
 struct answer {
     duration sent;
     duration received;
     duration theirs;
-    duration forward; ///< what is then known of steps
+    duration forward; ///< the known sum of the steps
 };
 
 void tells(std::vector<answer> const& answers)
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(server_clock_in_step_with_client_shows_no_step)
 // rule N7
 BOOST_AUTO_TEST_CASE(server_clock_set_forward_is_noticed)
 {
-    // Two seconds passed, of which the hundredth part may be drift: 20 ms; and one more for a clock that is read early.
+    // Two seconds passed. One percent of them may be drift: 20 ms; and one more for a clock that is read early.
     tells({{0s, 0s, 0s, 0s}, {2s, 2s, 22s, 20s - 21ms}});
     tells({{0s, 0s, 0s, 0s}, {0s, 0s, 50ms, 49ms}});
 }

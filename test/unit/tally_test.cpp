@@ -27,7 +27,7 @@ char letter(verdict v)
     return v == verdict::won ? 'W' : v == verdict::lost ? 'L' : '.';
 }
 
-/// By looking at all of them.
+/// Tries all of them.
 bool all_majorities_meet(unsigned one, unsigned other, unsigned all)
 {
     // The first list has the first servers, the other one the last ones.
@@ -45,7 +45,7 @@ bool all_majorities_meet(unsigned one, unsigned other, unsigned all)
     return true;
 }
 
-/// "0g 1d 2f": who voted what, in order. One letter for the verdict before the first vote and after each.
+/// "0g 1d 2f": votes by node, in order. One letter for the verdict before the first vote and after each.
 std::string verdicts(tally& votes, std::string const& script)
 {
     std::string told(1, letter(votes.result()));
@@ -271,7 +271,7 @@ RC_BOOST_PROP(tally_is_right_for_any_votes_of_any_number_of_nodes, ())
 // rule N1
 BOOST_AUTO_TEST_CASE(majority_is_more_than_half_of_the_nodes)
 {
-    unsigned const expected[] = {1, 2, 2, 3, 3, 4, 4, 5, 5}; // of 1 to 9
+    unsigned const expected[] = {1, 2, 2, 3, 3, 4, 4, 5, 5}; // for 1 to 9 nodes
     for (unsigned nodes = 1; nodes <= 9; ++nodes)
         BOOST_TEST(majority(nodes) == expected[nodes - 1], nodes << " nodes");
     for (unsigned nodes = 1; nodes <= max_nodes; ++nodes) {
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(majority_is_more_than_half_of_the_nodes)
     }
 }
 
-/// Whatever a majority of one list has granted, no majority of the other grants.
+/// If a majority of one list has granted, no majority of the other list grants.
 // rule N9
 BOOST_AUTO_TEST_CASE(majorities_of_two_lists_meet_if_each_pair_does)
 {

@@ -40,7 +40,7 @@ tick any_distance()
     return *rc::gen::inRange<tick>(0, (tick{1} << bits) + 1);
 }
 
-/// The wheel beside what it stands for: a sorted list.
+/// The wheel, compared with a sorted list.
 class pair_of_wheels {
 public:
     void schedule(std::size_t i, tick due)
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(suspended_timer_is_not_due_and_may_be_scheduled_again)
     BOOST_TEST(drain(wheel, 5000) == 0U);
 }
 
-/// So it may be destroyed by any thread. One that is suspended may not.
+/// A cancelled timer may be destroyed by any thread. A suspended one may not.
 BOOST_AUTO_TEST_CASE(cancelled_timer_stands_in_no_wheel)
 {
     timer_wheel wheel;

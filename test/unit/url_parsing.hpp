@@ -13,7 +13,7 @@ namespace redlock::test {
 
 using namespace redis;
 
-/// What a URL says; the test fails if it is refused.
+/// Returns the endpoint of a URL; the test fails if the URL is refused.
 inline endpoint good(std::string_view url)
 {
     auto const parsed = parse_url(url);

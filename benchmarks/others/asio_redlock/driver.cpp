@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// This library; with --variant polling the same connections, but asking again after a random pause, as others do; with
-// --variant mutex a plain lock where the workload is of another kind.
+// This library. With --variant polling it uses the same connections, but asks again after a random pause, as other
+// libraries do. With --variant mutex it uses a plain lock for workloads of another kind.
 #include "../driver.hpp"
 
 #include <redlock/redlock.hpp>

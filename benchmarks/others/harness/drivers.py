@@ -27,7 +27,7 @@ class Driver:
     variant: str = ""
     only: tuple = points.LOCKS  # points by kind
     most_nodes: int = 1000
-    exclusive: bool = False  # a plain lock, as a reference where others have several holders
+    exclusive: bool = False  # a plain lock, as a reference for libraries with several holders
     own_pause: bool = True  # takes --pause-ms
     settles_s: float = 0  # longer warm-up: just-in-time compilers, and clients that connect once for each command in flight
 

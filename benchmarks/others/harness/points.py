@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is measured."""
+"""The measured points."""
 from dataclasses import dataclass
 
 
@@ -23,7 +23,7 @@ class Point:
 
     @property
     def windows(self):
-        """As many times the usual window: where little happens, or where rows of one process last."""
+        """The factor of the usual window: longer if little happens, or for rows of one process."""
         return 4 if self.kind == "stalled" else 3 if self.processes > 1 else 1
 
     @property

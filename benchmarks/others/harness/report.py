@@ -46,7 +46,7 @@ class Results:
         return [each for each in self.lines if each["driver"] == driver and each["point"] == point.name]
 
     def pooled(self, driver, point, *path):
-        """Of all rounds together, where all samples were kept; otherwise None."""
+        """The figure over the samples of all rounds, if all were kept; otherwise None."""
         if len(path) != 2:
             return None
         rounds = [told[path[0]].get("values") for told in self.of(driver, point) if path[0] in told]
@@ -71,7 +71,7 @@ class Results:
         return None if not values or None in values else statistics.median(values)
 
     def ratios(self, driver, point):
-        """Of rates, to the first driver of the point, round by round: other programs change from round to round. Sorted."""
+        """Ratios of the rates to the first driver's, sorted. They are taken in each round, because other programs change from round to round."""
         first = next(name for name in self.names if self.of(name, point))
         pairs = [(mine.get("rate"), its.get("rate")) for mine, its in zip(self.of(driver, point), self.of(first, point))]
         return sorted(mine / its for mine, its in pairs) if all(mine and its for mine, its in pairs) else []
@@ -151,7 +151,7 @@ def point_table(results, place):
 
 
 def overview(results):
-    """One figure a library: which is the best at what is seen at once."""
+    """One figure of each library: the best one for each workload of the overview."""
     places = [("cycles/s, C = 256", points.Point("cycles", 256), ("rate",), 1),
               ("client CPU us a cycle, C = 256", points.Point("cycles", 256), ("client_us",), 1),
               ("cycle p50 us, C = 1", points.Point("cycles", 1), ("latency", "p50"), 1),
@@ -226,7 +226,7 @@ def lock_blocks(results, about):
 
 
 def further_blocks(results, about):
-    """Of kinds that few libraries have: a part of the page of its own, since they are measured in a run of their own, too."""
+    """The part of the page for kinds that few libraries have. They are measured in a run of their own."""
     if not results.lines:
         return {}
     return {"further-libraries": library_table(results), "further-failures": failure_table(results),

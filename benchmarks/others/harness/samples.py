@@ -4,7 +4,7 @@ from array import array
 from collections import Counter
 
 FIELDS = 5  # worker, asked, granted, releasing, released
-WRITERS = 10  # of so many workers the first one wants the lock for itself
+WRITERS = 10  # the first of this many workers wants the lock for itself
 
 
 def read(paths):
@@ -48,8 +48,8 @@ def cycles(columns):
 
 
 def hand_offs(columns, convoy):
-    """From the beginning of a release to the next grant: in a convoy to somebody who was waiting by then, otherwise
-    to anybody but the one who released."""
+    """From the beginning of a release to the next grant: in a convoy to a worker that was waiting by then, otherwise
+    to any other worker than the former holder."""
     worker, asked, granted, releasing, _ = columns
     order = sorted(range(len(granted)), key=granted.__getitem__)
     passed, again, overlaps = [], 0, 0
@@ -70,14 +70,14 @@ def overlaps(columns, room, needs):
     needed = [needs(each) for each in worker]
     changes = [*zip(granted, needed), *((moment, -need) for moment, need in zip(releasing, needed))]
     used, found = 0, 0
-    for _, change in sorted(changes):  # what is given back at a moment can be taken at that moment
+    for _, change in sorted(changes):  # capacity that is released at a moment can be taken at that moment
         used += change
         found += change > 0 and used > room
     return found
 
 
 def fairness(worker, workers):
-    """Who had any lease, and by how much the one with the fewest fell short of an even share."""
+    """How many workers had a lease, and the part of an even share that the worker with the fewest had."""
     had = Counter(worker)
     least = min(had.values(), default=0) if len(had) == workers else 0
     return {"served": len(had), "least_share": least * workers / max(1, len(worker))}
@@ -97,7 +97,7 @@ def writes(worker):
 
 
 def readers(columns, workers, exclusive=False):
-    """With exclusive readers, too, hold the lock alone."""
+    """Writers, and with `exclusive` readers, too, hold the lock alone."""
     needs = (lambda worker: workers) if exclusive else (lambda worker: workers if writes(worker) else 1)
     writing = sum(map(writes, columns[0]))
     return {"wait": waits(columns, lambda worker: not writes(worker)), "writer_wait": waits(columns, writes),

@@ -13,7 +13,7 @@ def cpu_seconds(pid):
 
 
 def busy_seconds():
-    """Of all CPUs and all processes."""
+    """The busy time of all CPUs, for all processes."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _, _, irq, softirq = map(int, file.readline().split()[1:8])
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")

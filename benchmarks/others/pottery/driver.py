@@ -15,7 +15,7 @@ if what.pause_s:
 
 
 async def main():
-    settings = {"max_connections": 2 * what.workers + 8}  # of redis-py 8 100: beyond them a vote is lost
+    settings = {"max_connections": 2 * what.workers + 8}  # redis-py 8 allows 100: beyond them a vote is lost
     if what.variant == "timeouts":
         settings["socket_timeout"] = 0.05
     masters = {Redis.from_url(f"redis://{node}/0", **settings) for node in what.nodes}

@@ -15,7 +15,7 @@
 
 namespace redlock::detail {
 
-/// What semaphores have in common.
+/// The common base of semaphores.
 class REDLOCK_EXPORT basic_semaphore : public inspectable_lock {
 public:
     using any_lock::acquire;
@@ -23,7 +23,7 @@ public:
     using any_lock::acquire_until;
     using any_lock::try_acquire;
 
-    /// Waits until it holds so many permits: all of them with one lease, or none.
+    /// Waits until it holds `count` permits: all of them with one lease, or none.
     /// \throws lock_error `errc::misconfigured`: `count` is zero, or above `permits()`
     /// \throws std::bad_alloc
     template <boost::asio::completion_token_for<lease_signature> Token = default_token>
@@ -31,13 +31,14 @@ public:
     {
         return with_count(count).acquire(std::forward<Token>(token));
     }
-    /// So many permits, or none: `try_acquire`. Several of a client may ask at the same time (docs/protocol.md, rule Q15).
+    /// `count` permits, or none: `try_acquire`. Several operations of a client may ask at the same time
+    /// (docs/protocol.md, rule Q15).
     template <boost::asio::completion_token_for<lease_signature> Token = default_token>
     [[nodiscard]] auto try_acquire(unsigned count, Token&& token = {}) const
     {
         return with_count(count).try_acquire(std::forward<Token>(token));
     }
-    /// So many permits, within `limit`: `acquire_for`.
+    /// `count` permits, within `limit`: `acquire_for`.
     template <class Rep, class Period,
               boost::asio::completion_token_for<lease_signature> Token = default_token>
     [[nodiscard]] auto acquire_for(unsigned count, std::chrono::duration<Rep, Period> limit,
@@ -45,7 +46,7 @@ public:
     {
         return with_count(count).acquire_for(limit, std::forward<Token>(token));
     }
-    /// So many permits, until `deadline`: `acquire_until`.
+    /// `count` permits, until `deadline`: `acquire_until`.
     template <class Clock, class Duration,
               boost::asio::completion_token_for<lease_signature> Token = default_token>
     [[nodiscard]] auto acquire_until(unsigned count, std::chrono::time_point<Clock, Duration> deadline,
@@ -56,7 +57,7 @@ public:
 
     /// How many there are.
     [[nodiscard]] unsigned permits() const noexcept;
-    /// With how many of them each lease of this object comes: those of `acquire()` and its kin.
+    /// The number of permits of each lease that `acquire()` and the other acquire functions without a count give.
     [[nodiscard]] unsigned count() const noexcept;
 
 protected:

@@ -15,7 +15,8 @@
 
 namespace redlock::detail {
 
-/// What the locks for readers and writers have in common. `acquire` and its kin are a writer's.
+/// The common base of the locks for readers and writers. `acquire` and the other acquire functions without `_shared`
+/// are a writer's.
 class REDLOCK_EXPORT basic_shared_lock : public inspectable_lock {
 public:
     /// Waits until no writer has the lock, and holds it as a reader.

@@ -32,7 +32,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_NEXT_NAME(name) , name
 #endif
 
-// Its operations have a further member.
+// Asio's operations have a further member.
 #if defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #define REDLOCK_WITH_TRACKING REDLOCK_NEXT_NAME("asio_custom_handler_tracking")
 #elif defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING)
@@ -41,14 +41,15 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_TRACKING
 #endif
 
-// Without threads its mutexes are empty; also if the compiler was given no option for threads.
+// Without threads Asio's mutexes are empty; also if the compiler was given no option for threads.
 #if defined(BOOST_ASIO_HAS_THREADS)
 #define REDLOCK_WITH_THREADS
 #else
 #define REDLOCK_WITH_THREADS REDLOCK_NEXT_NAME("asio_no_threads")
 #endif
 
-// Where each thread keeps what it runs. Two places: then nobody is ever inside an executor.
+// The list of executors that a thread runs. If program and library keep two lists, no thread is ever inside an
+// executor.
 #if defined(BOOST_ASIO_DISABLE_THREAD_KEYWORD_EXTENSION)
 #define REDLOCK_WITH_THREAD_KEYWORD REDLOCK_NEXT_NAME("asio_no_thread_keyword")
 #else
@@ -74,7 +75,7 @@ static_assert(BOOST_VERSION == REDLOCK_LIBRARY_BOOST_VERSION,
 #define REDLOCK_WITH_EVENTFD REDLOCK_NEXT_NAME("asio_no_eventfd")
 #endif
 
-// What is stored for a thread: an exception, and memory that one side allocates and the other releases.
+// Data that Asio stores for a thread: an exception, and memory that one side allocates and the other releases.
 #if defined(BOOST_ASIO_NO_EXCEPTIONS)
 #define REDLOCK_WITH_EXCEPTIONS REDLOCK_NEXT_NAME("asio_no_exceptions")
 #else

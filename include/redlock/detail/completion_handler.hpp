@@ -172,7 +172,8 @@ public:
     ~completion_handler() { reset(); }
 
     [[nodiscard]] boost::asio::cancellation_slot slot() { return kind_->slot(&storage_); }
-    /// Where the story of a failure goes before the call; null if the handler takes an error code alone.
+    /// Returns where the details of a failure are stored before the call; null if the handler takes an error code
+    /// alone.
     [[nodiscard]] std::exception_ptr* story() { return kind_->story ? kind_->story(&storage_) : nullptr; }
 
     void operator()(Results... results)

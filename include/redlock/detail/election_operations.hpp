@@ -54,7 +54,8 @@ struct start_observation {
     REDLOCK_EXPORT void begin(completion_handler<leader_signature>);
 
     std::shared_ptr<lock_state> lock;
-    /// What is known; it completes with what differs. Nothing: with what is.
+    /// The information that the caller has: the operation completes when there is other information. Empty: it
+    /// completes with the present one.
     std::optional<leader_info> known;
 };
 

@@ -38,7 +38,9 @@ namespace redlock::detail {
 struct guarded_run {
     boost::asio::any_io_executor strand;
     boost::asio::cancellation_signal cancel;
-    boost::system::error_code end; ///< of the lease, as far as it has been heard; none: released, or held
+    boost::system::error_code
+        end; ///< how the lease ended, as far as the run has been told; no error: released, or
+             ///< held
 };
 
 template <class>
@@ -116,7 +118,7 @@ inline void settle(std::exception_ptr const& failure, boost::system::error_code 
 
 using explaining_token = with_diagnostics_t<boost::asio::use_awaitable_t<>>;
 
-/// What takes the token tells the whole story of a failure.
+/// Acquires with `with_diagnostics` if the operation takes that token.
 /// \param acquire calls an operation that acquires with the token it is given
 template <class Acquire>
 boost::asio::awaitable<lease> acquire_explained(Acquire acquire)

@@ -45,7 +45,7 @@ struct start_acquire {
     wait_limit limit;
 };
 
-/// The exception that tells the story of an error: a `lock_error`, or `std::bad_alloc`.
+/// Returns the exception for an error: a `lock_error`, or `std::bad_alloc`.
 REDLOCK_EXPORT std::exception_ptr explained(std::shared_ptr<lock_state> const&,
                                             boost::system::error_code) noexcept;
 

@@ -23,8 +23,8 @@ class spawn_handler;
 
 namespace redlock::detail {
 
-/// Can that token, or handler, take an exception pointer? Before Boost 1.84 those of `asio::spawn` cannot: they rethrow it
-/// also if it is null, which ends the program, and with a result they do not compile (Asio 1.28, impl/spawn.hpp).
+/// Can that token, or handler, take an exception pointer? Before Boost 1.84 those of `asio::spawn` cannot: they rethrow
+/// a null pointer, too, which ends the program, and with a result they do not compile (Asio 1.28, impl/spawn.hpp).
 template <class>
 inline constexpr bool takes_exceptions = true;
 

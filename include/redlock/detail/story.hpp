@@ -18,7 +18,7 @@
 
 namespace redlock::detail {
 
-/// What a handler has that takes an error code alone.
+/// The state of a handler that takes an error code alone.
 struct no_story {};
 
 /// The exception pointer in which a handler wants the story of a failure before it is called: `with_diagnostics` makes
@@ -166,7 +166,7 @@ inline constexpr bool takes_code =
     keeps_errors<Token> || (std::is_invocable_v<Token&, boost::system::error_code, Results...> &&
                             !std::is_invocable_v<Token&, std::exception_ptr, Results...>);
 
-/// In Boost 1.81 `bind_cancellation_slot` and others ask for it.
+/// `bind_cancellation_slot` and other adapters of Boost 1.81 require this type.
 template <class AsyncResult>
 struct return_type_of {};
 template <class AsyncResult>
@@ -175,13 +175,13 @@ struct return_type_of<AsyncResult> {
     using return_type = typename AsyncResult::return_type;
 };
 
-/// What `with_diagnostics` does with an operation.
+/// The `async_result` of an operation whose token is `with_diagnostics`.
 /// \tparam Signature its token is completed with this
 /// \tparam AsksForStory the operation has an error code, for which the signature has an exception pointer
 template <class Token, class Signature, bool AsksForStory>
 class diagnosed_result : public return_type_of<boost::asio::async_result<Token, Signature>> {
 public:
-    /// What the operation is started with.
+    /// The initiation that starts the operation.
     template <class Initiation>
     using started =
         std::conditional_t<AsksForStory, story_initiation<std::decay_t<Initiation>>, Initiation&&>;
@@ -207,7 +207,7 @@ public:
 
 } // namespace redlock::detail
 
-/// What is associated with a handler is associated with whatever wraps it.
+/// A wrapper of a handler has the handler's associated executor, allocator and cancellation slot.
 template <template <class, class> class Associator, redlock::detail::wraps_handler Wrapper, class Default>
 struct boost::asio::associator<Associator, Wrapper, Default>
     : Associator<typename Wrapper::inner_type, Default> {

@@ -8,7 +8,7 @@ namespace redlock::detail {
 /// A longer wait is as good as this one, and arithmetic with this one cannot overflow.
 inline constexpr std::chrono::hours longest_wait{24 * 365 * 100};
 
-/// Not below zero, not above `longest_wait`.
+/// Limits a wait to between zero and `longest_wait`.
 template <class Rep, class Period>
 std::chrono::nanoseconds bounded_wait(std::chrono::duration<Rep, Period> limit)
 {

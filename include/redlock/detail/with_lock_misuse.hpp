@@ -3,8 +3,8 @@
 
 namespace redlock::detail {
 
-/// Says what is wrong with the arguments, in a sentence instead of a page. It takes values, because compilers explain
-/// a concept that is not satisfied at length, and types, so that it says so for each.
+/// Names the mistake in the arguments, in a sentence instead of a page. It takes values, because compilers explain a
+/// concept that is not satisfied at length, and types, so that each of them gets its own message.
 template <class Lock, class Body, bool IsLock, bool TakesLease, bool IsBody, bool HasLimit>
 constexpr void explain_misuse()
 {

@@ -33,11 +33,11 @@ enum class data : std::uint8_t { lost, kept };
 /// The library under test is the one that ships. Only sockets, clocks and random numbers are simulated. The servers
 /// answer the library's commands as Redis 7 does, and have been up for a month at the beginning.
 ///
-/// Time: all clocks of its clients are simulated. Whatever can happen at the present moment happens when the
-/// `io_context` runs, whoever runs it. (Use `poll()` for that: `run()` does not return while an operation waits for a
-/// later moment.) Later moments come with `run()`, `run_until()` and `advance()`. Timers, sockets and threads of the test
-/// itself use real time: in a test, `co_await sleep(10s)` instead. No time is negative. A world lasts for 100 years;
-/// longer times, such as `milliseconds::max()`, mean no limit.
+/// Time: all clocks of its clients are simulated. Everything that can happen at the present moment happens when the
+/// `io_context` runs, whichever function runs it. (Use `poll()` for that: `run()` does not return while an operation
+/// waits for a later moment.) Later moments come with `run()`, `run_until()` and `advance()`. Timers, sockets and
+/// threads of the test itself use real time: in a test, `co_await sleep(10s)` instead. No time is negative. A world
+/// lasts for 100 years; longer times, such as `milliseconds::max()`, mean no limit.
 ///
 /// Thread safety: none; one thread runs the context and uses the world. `run()`, `run_until()` and `advance()` run the
 /// context. Therefore its handlers and coroutines, and conditions of `run_until()`, must not call them, nor destroy the
@@ -97,7 +97,7 @@ public:
     /// \throws std::logic_error as above
     /// \throws what handlers throw; time has then passed up to that handler
     void advance(std::chrono::milliseconds time);
-    /// For coroutines: continues after that much of the world's time.
+    /// For coroutines: continues after `time` of the world's time.
     /// \throws boost::system::system_error `operation_aborted`: it was cancelled, or the world was destroyed
     /// \throws std::invalid_argument a negative time, when it is awaited
     [[nodiscard]] boost::asio::awaitable<void> sleep(std::chrono::milliseconds time);
@@ -119,7 +119,7 @@ public:
     void cut(std::size_t node);
     /// Makes it reachable again.
     void mend(std::size_t node);
-    /// Delays all its answers for that long.
+    /// Delays all its answers for `time`.
     /// \throws std::invalid_argument a negative time
     void stall(std::size_t node, std::chrono::milliseconds time);
     /// FLUSHALL: deletes all keys, also those that a killed server would be started with. If it happens on a majority of
@@ -135,16 +135,16 @@ public:
     /// Names have no prefix; the prefix of `settings()` is added. A client with another `key_prefix` has other locks.
     ///@{
 
-    /// Another process takes the lock on every reachable server, and keeps it for that long.
+    /// Another process takes the lock on every reachable server, and keeps it for `time`.
     /// \throws std::logic_error a majority, or every reachable server, has that key already; or no server is reachable
     /// \throws std::invalid_argument an empty name, or a time that is not more than zero
     void hold(std::string_view name, std::chrono::milliseconds time = std::chrono::hours{1});
     /// Releases it, and waiting operations continue.
     void let_go(std::string_view name);
-    /// Does a majority of the servers have its key, whoever set it?
+    /// Does a majority of the servers have its key, of any owner?
     [[nodiscard]] bool held(std::string_view name) const;
-    /// Deletes its keys, and what a reader or a holder of permits has in keys that others share. If it excludes all others
-    /// and is fenced, another client also takes the lock and releases it. The lease is lost, with
+    /// Deletes the lease's keys, and a reader's or permit holder's part of keys that are shared. If the lease is
+    /// exclusive and fenced, another client also takes the lock and releases it. The lease is lost, with
     /// `loss_cause::refused`, as soon as its client has asked the servers, which it does now, or after the extension
     /// that is under way. No effect on a lease that is lost already. (To lose it with `loss_cause::expired`: cut off a
     /// majority, and let its `ttl` pass. A fenced lease whose servers were flushed ends in the same way.)

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Renews the lock, or sets it again where it is gone, only while nobody came after us (docs/protocol.md, rules F4, F5
--- and EL2). KEYS: the lock, its fence, the node's marker; of an election, what says who leads. ARGV: milliseconds of the
--- lock, milliseconds of the fence, nonce, token; of an election, what is proclaimed; the marker as it was on connecting
--- (empty: not looked at). 1: renewed, 2: set again, 0: not ours, "STRANGER": another node than expected.
+-- Renews the lock, or sets it again if it is gone, only while no other client came after us (docs/protocol.md, rules
+-- F4, F5 and EL2). KEYS: the lock, its fence, the node's marker; of an election, the leader announcement. ARGV:
+-- milliseconds of the lock, milliseconds of the fence, nonce, token; of an election, the announcement; the marker as it
+-- was on connecting (empty: not looked at). Returns 1: renewed, 2: set again, 0: not ours, "STRANGER": another node
+-- than expected.
 -- rules K10, F4, F5 and EL2
 local seen = redis.call('mget', unpack(KEYS))
 local marker = ARGV[#ARGV]
 if marker ~= '' and seen[3] ~= marker then
     return redis.status_reply('STRANGER')
 end
--- After the lock: a server that is out of memory refuses SET unless the script has changed something. An extension that
--- comes late leaves a later revision of its term as it is. Of another term the fence has said whether it is a later one.
+-- After the lock, because a server that is out of memory refuses SET unless the script has changed something. A late
+-- extension does not replace a later revision of its term. The fence has excluded later terms.
 local function proclaim()
     if not KEYS[4] then
         return
@@ -30,7 +31,7 @@ end
 if fence > tonumber(ARGV[4]) or (seen[1] and seen[1] ~= ARGV[3]) then
     return 0
 end
--- Not SET where PEXPIRE will do: it is refused when the server is out of memory.
+-- PEXPIRE instead of SET if possible: SET is refused when the server is out of memory.
 if seen[1] and fence == tonumber(ARGV[4]) then
     redis.call('pexpire', KEYS[1], ARGV[1])
     redis.call('pexpire', KEYS[2], ARGV[2])
@@ -38,12 +39,12 @@ if seen[1] and fence == tonumber(ARGV[4]) then
     redis.call('get', KEYS[1]) -- as in extend.lua
     return 1
 end
--- What MGET does not show may still be there: a key of another type, which is nobody's lock but not ours to replace.
+-- A key that MGET does not show may exist: one of another type, which is nobody's lock but not ours to replace.
 if not redis.call('set', KEYS[1], ARGV[3], seen[1] and 'xx' or 'nx', 'px', ARGV[1]) then
     return 0
 end
 redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[2])
 proclaim()
 redis.call('get', KEYS[1])
--- A fence that is gone says that the node has lost data: its key proves nothing either.
+-- A missing fence means that the node has lost data: its key proves nothing either.
 return (seen[1] and seen[2]) and 1 or 2

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Sets the fence to the token that the others agree on, only while the lock is ours and nobody came after us.
--- KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the lock,
--- milliseconds of the fence, nonce, token, the marker as it was on connecting (empty: not looked at). 1: done,
--- 0: refused, "STRANGER": another node than expected. An error: the fence is no number of ours.
+-- Sets the fence to the agreed token, only while the lock is ours and no other client came after us. KEYS: the lock, its fence, the node's marker. ARGV: milliseconds of the lock, milliseconds of the
+-- fence, nonce, token, the marker as it was on connecting (empty: not looked at). Returns 1: done, 0: refused,
+-- "STRANGER": another node than expected. An error: the fence is no number of ours.
 -- rules S16 and F2
 local seen = redis.call('mget', KEYS[1], KEYS[2], KEYS[3])
 if ARGV[5] ~= '' and seen[3] ~= ARGV[5] then

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Deletes the lock of an election only while it is ours, and what says that we lead: an heir
--- may have the lock already. KEYS: the lock, what says who leads. ARGV: nonce, how that begins if it is ours. 1: deleted,
--- 0: not ours.
+-- Deletes the lock of an election only while it is ours, and our leader announcement (docs/protocol.md, rule EL2): the
+-- next owner may have the lock already. KEYS: the lock, the announcement. ARGV: nonce, the announcement's beginning if
+-- it is ours. Returns 1: deleted, 0: not ours.
 -- A key of another type is none of ours.
 -- rule EL2
 local said = redis.pcall('get', KEYS[2])

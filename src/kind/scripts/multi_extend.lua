@@ -29,7 +29,7 @@ for i = 1, count do
         return -i
     end
 end
--- Not SET where PEXPIRE will do: it is refused when the server is out of memory.
+-- PEXPIRE instead of SET if possible: SET is refused when the server is out of memory.
 local gone = false
 for i = 1, count do
     gone = gone or not owners[i] or (fenced and fences[i] == 0)

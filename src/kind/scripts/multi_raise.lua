@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Sets the fences of several locks to the token that the others agree on, only while all locks are ours and nobody came
--- after us (docs/protocol.md, rules F2 and M4). KEYS and ARGV as for the vote with fences. 1: done, 0: refused,
+-- Sets the fences of several locks to the agreed token, only while all locks are ours and no other client came after us
+-- (docs/protocol.md, rules F2 and M4). KEYS and ARGV as for the vote with fences. Returns 1: done, 0: refused,
 -- "STRANGER": another node than expected. An error: a fence is no number of ours.
 -- with see_fences.lua
 -- rule M4

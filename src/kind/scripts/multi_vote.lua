@@ -35,7 +35,8 @@ end
 local function is_given(owner)
     return given[owner]
 end
--- Readers, permits, and data of another program. \return whether they are no more in the way; for how long still, and who
+-- Looks at readers, permits, and data of another program. \return whether they refuse no more; for how long still, and
+-- the holder
 local function look_at_others(KEYS)
     local wants = 'x'
     -- with holding.lua

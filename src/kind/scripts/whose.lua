@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Whose is a key that GET cannot read (docs/protocol.md, rules S4 and P1)? KEYS[1] the lock. "READERS", "PERMITS"; "NONE": it is gone; a string
--- that is there by now. An error: other data. Changes nothing.
+-- Names the kind of owner of a key that GET cannot read (docs/protocol.md, rules S4 and P1). KEYS[1] the lock. Returns
+-- "READERS", "PERMITS"; "NONE": it is gone; the value if it is a string by now. An error: other data. Changes nothing.
 -- rule S4
 local owner = redis.call('mget', KEYS[1])[1]
 if owner then

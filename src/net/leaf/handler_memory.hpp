@@ -34,7 +34,7 @@ public:
     }
 
 private:
-    // What Asio makes of a write through TLS is the largest.
+    // A write through TLS needs the largest handler of Asio.
     alignas(std::max_align_t) std::byte storage_[576];
     std::atomic<bool> in_use_ = false;
 };

@@ -29,7 +29,7 @@ public:
     void start()
     {
         error_code ignored;
-        peer().cancel(ignored); // what the listener was waiting for
+        peer().cancel(ignored); // ends the wait for the listener
         limit_.async_wait([self = shared_from_this()](error_code) { self->last_->close(); });
         asio::async_write(peer(), asio::buffer(rest_), [self = shared_from_this()](error_code, std::size_t) {
             error_code gone;
@@ -48,7 +48,7 @@ private:
                 try {
                     if (!ec)
                         return self->read();
-                } catch (std::bad_alloc const&) { // then the rest of the answers is not waited for
+                } catch (std::bad_alloc const&) { // then the remaining answers are not awaited
                 }
                 self->limit_.cancel();
             });

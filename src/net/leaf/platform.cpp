@@ -37,14 +37,14 @@ void give_back(process_page::content* page) noexcept
 
 } // namespace
 
-/// It is the performance counter, which counts while the machine sleeps and is not slewed.
+/// The steady clock is the performance counter, which counts while the machine sleeps and is not slewed.
 core::instant read_clocks() noexcept
 {
     core::duration const steady = std::chrono::steady_clock::now().time_since_epoch();
     return {steady, steady};
 }
 
-/// Nothing forks.
+/// Without fork there is nothing to wipe.
 process_page make_page()
 {
     process_page::memory page(new process_page::content{}, give_back);
@@ -85,7 +85,7 @@ bool is_not(std::size_t process) noexcept
     return static_cast<std::size_t>(::getpid()) != process;
 }
 
-/// Will a forked child find zeros there?
+/// Will a forked child find zeros in this memory?
 bool wiped_on_fork([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) noexcept
 {
 #if defined(MADV_WIPEONFORK)
@@ -101,7 +101,7 @@ bool wiped_on_fork([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t s
 
 core::instant read_clocks() noexcept
 {
-#if defined(__APPLE__) // where that counts while the machine sleeps, too
+#if defined(__APPLE__) // this clock counts while an Apple machine sleeps, too
     auto const raw = read(CLOCK_MONOTONIC_RAW);
     return {raw, raw};
 #elif defined(CLOCK_BOOTTIME) && defined(CLOCK_MONOTONIC_RAW)

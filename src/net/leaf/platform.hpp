@@ -6,19 +6,19 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
-// What differs between systems.
+// The differences between systems.
 namespace redlock::net::platform {
 
 using descriptor = boost::asio::generic::stream_protocol::socket::native_handle_type;
 
-/// One that counts while the machine sleeps, and one that time synchronisation does not slew. Where a system has neither,
-/// its steady clock stands for both.
+/// Reads a clock that counts while the machine sleeps, and one that time synchronisation does not slew. If a system has
+/// neither, its steady clock replaces both.
 [[nodiscard]] core::instant read_clocks() noexcept;
 
 /// \throws std::bad_alloc
 [[nodiscard]] process_page make_page();
 
-/// A program that is started by this one does not get it.
+/// Keeps the descriptor out of programs that this one starts.
 void close_on_exec(descriptor) noexcept;
 /// Is there something to read: bytes, or the end of the stream?
 [[nodiscard]] bool readable(descriptor) noexcept;

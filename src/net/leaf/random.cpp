@@ -11,7 +11,7 @@ namespace redlock::net {
 
 namespace {
 
-/// Where the system has no randomness the time has to do: it only keeps pauses apart.
+/// Without randomness of the system, the time is the seed: it only has to make pauses differ.
 std::minstd_rand::result_type first_seed() noexcept
 {
     try {

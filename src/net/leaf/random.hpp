@@ -5,7 +5,7 @@
 
 namespace redlock::net {
 
-/// For pauses only; nothing that must not be guessed.
+/// For pauses only; values that may be guessed.
 [[nodiscard]] core::random_fraction random_bits() noexcept;
 
 } // namespace redlock::net

@@ -24,7 +24,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// As much as a socket holds, and not for as long as somebody talks.
+/// As much as a socket holds; the peer may go on sending.
 constexpr int most_discarded = 64;
 
 /// With bytes unread, closing resets the connection (RFC 2525, section 2.17), and a server that is about to answer then

@@ -7,7 +7,7 @@
 
 namespace redlock::net {
 
-/// The one that this process runs on.
+/// Returns the machine that this process runs on.
 [[nodiscard]] std::shared_ptr<machine> this_machine();
 
 } // namespace redlock::net

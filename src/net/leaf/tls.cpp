@@ -79,7 +79,7 @@ public:
                    : "the server asked for a client certificate, and may not accept ours";
     }
 
-    /// Deciphered into memory of its own: a read outlasts the listener, who may have taken his with him.
+    /// Decrypts into memory of its own: a read outlives the listener, which may have freed its buffer.
     void start_read(asio::mutable_buffer into) override
     {
         into_ = into;

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSL-1.0
--- Asks for this node's marker, or leaves it: "<life>/<lineage>/<since>/<placed>". Life: process
--- and data set. Lineage: drawn when the marker was placed where none stood. Since and placed: milliseconds on the node's
--- clock before which keys may be lost, the second for those who do not answer for the node themselves.
--- KEYS: the marker. ARGV: this life, or nothing where it is not told; a lineage to use; for how many milliseconds this
--- client has been certain of the node's memory, or nothing where its user answers for it; "1": so too where no marker
--- stands; the marker that this client has seen here, and when.
--- "<milliseconds now> <marker>"
+-- Asks for this node's marker, or leaves it: "<life>/<lineage>/<since>/<placed>". Life:
+-- process and data set. Lineage: drawn when the marker was placed and there was none. Since and placed: milliseconds on
+-- the node's clock before which keys may be lost. Placed is for clients whose user does not answer for the node.
+-- KEYS: the marker. ARGV: this life, or empty if it is not told; a lineage to use; for how many milliseconds this
+-- client has been certain of the node's memory, or empty if its user answers for it; "1": the same if there is no
+-- marker; the marker that this client has seen here, and when.
+-- Returns "<milliseconds now> <marker>".
 -- rule F6
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -18,12 +18,12 @@ local seen = ARGV[5]:match('^[^/]*/([^/]+)/%d+/%d+$')
 local known = life ~= nil
 since, placed = tonumber(since), tonumber(placed)
 if not known or (seen and seen ~= lineage and since < tonumber(ARGV[6])) then
-    -- Absence proves nothing. Nor does a marker that came after what this client has seen was lost, and does not say so.
+    -- Absence proves nothing. Nor does a marker that was placed after the one that this client has seen was lost.
     lineage, placed = ARGV[2], now
     since = (not known and not seen and ARGV[4] == '1') and 0 or now
     known = false
 elseif ARGV[1] ~= '' and life ~= ARGV[1] then
-    -- What was uncertain in the life before stays so.
+    -- The uncertainty of the earlier life remains.
     if ARGV[3] == '' then
         placed = now
     else

@@ -28,7 +28,7 @@ redlock::config settings()
     return result;
 }
 
-/// What begins inside the executor needs no hop: the library has to see what the program's thread runs.
+/// Work that begins inside the executor needs no hop: the library has to see which executor the program's thread runs.
 template <class Executor>
 std::size_t handlers_of_a_shutdown(asio::io_context& context, Executor executor)
 {

@@ -81,7 +81,7 @@ refused()
 refused 'Current cppstd (17) is lower than the required C++ standard (20)' -s compiler.cppstd=17 # as the profile that Conan detects
 refused 'asio-redlock needs gcc 11 or newer' -s compiler=gcc -s compiler.version=10
 
-# What a registry gets: its recipe finds the archive, and what is in that builds, in objects without content.
+# The recipe of a registry finds the archive, and the archive builds, in objects without content.
 echo "-- conan, the recipe of a registry"
 archive=$(scripts/tarball HEAD "$CONAN_HOME" 2>"$CONAN_HOME/log")
 recipe=$(scripts/registries "file://$archive" "$archive")/conan/asio-redlock/all

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSL-1.0
 -- with over.lua
--- Returns the first `count` numbers below the limit that nobody owns, in ascending order; nil if there are too few. Looks at
--- `most` numbers, from `start` on and round.
+-- Returns the first `count` free numbers below the limit, in ascending order; nil if there are too few. Looks at `most`
+-- numbers, from `start` on and round.
 local function pick(count, limit, start, most, owned)
     local chosen = {}
     for i = start, start + most - 1 do
@@ -53,7 +53,7 @@ local function choose(count, limit, start)
     return purge() and choose(count, limit, start) or nil
 end
 local is_behind = false -- Does `next` tell the end of one of our permits, which gets a later one?
--- Returns when the first of the others ends, nil if there are none. Where there are many, `next` tells it.
+-- Returns when the first of the other permits ends, nil if there are none. If there are many, `next` has the time.
 local function end_of_others(numbers)
     local count = redis.call('hlen', KEYS[1]) - 1
     if count > 4 then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSL-1.0
--- The fences of several locks, KEYS[first] and those behind it, and the node's marker, the last key. What stands in each,
--- and the highest of them. Before that, if there is one, the reply that says why they are not to be counted on.
+-- Reads the fences of several locks, KEYS[first] and those behind it, and the node's marker, the last key. Returns nil,
+-- the fences, and the highest of them; or only the reply that says why they cannot be counted on.
 -- rule M4
 local function see_fences(first, marker)
     local seen = redis.call('mget', unpack(KEYS, first))
