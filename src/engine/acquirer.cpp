@@ -128,14 +128,12 @@ void acquirer::connect_or_vote()
 {
     auto const before = std::pair(phase_, attempt_.number());
     hasten_nodes();
-    nodes().prepare(lock());
+    nodes().connect_for(lock());
     // A connection was closed, of which we heard, and went on from there.
     if (std::pair(phase_, attempt_.number()) != before)
         return;
-    if (nodes().unsettled() == 0)
-        return vote();
     bool const enough = nodes().has_majority(lock());
-    if (enough && (queue_.called() || !nodes().awaits_newcomers(lock())))
+    if (!nodes().awaits_voters(lock()) || (enough && queue_.called()))
         return vote();
     core::instant const now = runtime_.loop().now();
     if (phase_ != phase::connecting)

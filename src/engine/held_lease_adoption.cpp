@@ -79,14 +79,11 @@ void held_lease::take_up()
 /// moment for the other nodes.
 bool held_lease::wait_for_nodes()
 {
-    nodes().connect();
-    if (type().marked)
-        nodes().require_markers();
+    nodes().connect_for(lock());
     core::duration const waited = on().loop().now().boot - began_;
-    bool const enough = nodes().has_majority(lock());
-    bool const early = !enough || (type().marked && nodes().has_newcomers());
-    core::duration const patience = enough ? lock().plan->node_timeout : on().its.settings().connect_timeout;
-    bool const waits = early && nodes().unsettled() != 0 && waited < patience;
+    core::duration const patience =
+        nodes().has_majority(lock()) ? lock().plan->node_timeout : on().its.settings().connect_timeout;
+    bool const waits = nodes().awaits_voters(lock()) && waited < patience;
     if (waits)
         on().loop().schedule_after(*this, look_again);
     return waits;

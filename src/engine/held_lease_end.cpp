@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "core/fencing.hpp"
 #include "core/local_queue.hpp"
 #include "core/passage.hpp"
 #include "core/tally.hpp"
@@ -121,8 +120,7 @@ void held_lease::abort(boost::system::error_code why)
 // rule EL1
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
-    kind::lock_kind const& same = lock().plan->kind;
-    return !downgraded_ && !same.proclaims && &same == &heir.plan->kind && may_go_on_as(heir);
+    return type().passes_to == kind::handoff::next && &type() == &heir.plan->kind && may_go_on_as(heir);
 }
 
 bool held_lease::may_go_on_as(lock_state const& heir) const
@@ -130,9 +128,7 @@ bool held_lease::may_go_on_as(lock_state const& heir) const
     if (!same_times(lock(), heir) || !heir.plan->options.renew ||
         machine_.phase() != core::lease_phase::held || on().life.closing())
         return false;
-    unsigned const most = type().as_reader ? core::readers_place - 1 : core::max_hand_offs;
-    bool const token_left = number() == 0 || is_shared() || handovers() < most;
-    return token_left && remaining() >= heir.plan->options.ttl / 2;
+    return handovers() < type().most_handoffs && remaining() >= heir.plan->options.ttl / 2;
 }
 
 boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,
@@ -182,7 +178,7 @@ void held_lease::start_release()
     releasing_ = true;
     on().life.release_began();
     bool const lines = lock().plan->queues() && !on().life.closing();
-    if (lines && !type().slotted)
+    if (lines && type().opens_window())
         offer_turn();
     if (lines && (type().heeds() || of_name().has_rivals()) && release_in_line())
         return;

@@ -9,7 +9,7 @@ namespace redlock::detail {
 // rules S10 and P5
 bool held_lease::wants_watch() const
 {
-    return !watching_ && !is_shared() && !type().slotted && lock().plan->options.renew &&
+    return !watching_ && type().watches != kind::watching::nothing && lock().plan->options.renew &&
            machine_.phase() == core::lease_phase::held;
 }
 
@@ -20,18 +20,17 @@ void held_lease::start_watching()
     nodes().listen();
     for (unsigned i = 0; i != nodes().size(); ++i)
         watch_on(i);
-    if (type().several)
+    if (type().watches == kind::watching::extensions)
         ask_whose();
 }
 
-/// An extension of several keys reads all of them.
 void held_lease::watch_on(unsigned node)
 {
     net::node& asked = nodes().at(node);
     if (!asked.make_usable_now())
         return;
     asked.track();
-    if (asked.tracks() && !type().several)
+    if (asked.tracks() && type().watches == kind::watching::keys)
         send(node, kind::request::owner);
 }
 
@@ -41,7 +40,7 @@ void held_lease::on_usable(unsigned node)
     reached_.insert(node); // commands that waited for the connection are sent
     if (watching_)
         watch_on(node);
-    if (type().several)
+    if (type().watches == kind::watching::extensions)
         ask_whose();
 }
 

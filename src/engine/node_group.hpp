@@ -92,6 +92,10 @@ public:
     [[nodiscard]] unsigned unsettled() const { return connecting_ + marking_; }
     /// Is any node's first connection of all still being made, or was it not asked for its marker yet?
     [[nodiscard]] bool has_newcomers() const;
+    /// Begins to connect to the nodes that are not connected, and asks for their markers if this lock needs them.
+    void connect_for(lock_state const&);
+    /// Do too few nodes vote for this lock, or could a node refuse it that is a moment late, and are some about to be connected?
+    [[nodiscard]] bool awaits_voters(lock_state const&) const;
     /// While something is held or wanted, connections are kept.
     void watch(bool watched);
     /// A lease needs them: the nodes that give no answer are tried again at this pace (rule H10).
@@ -111,10 +115,6 @@ public:
     ///@{
     /// Any thread. A lock was made whose keys live this long, of which so much is slack (rules N4 and N7).
     void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
-    /// Connects to the nodes that a lock needs for votes, and asks for their markers if it needs these.
-    void prepare(lock_state const&);
-    /// Would a lock that begins now be refused for a node whose first connection, or marker, is a moment late?
-    [[nodiscard]] bool awaits_newcomers(lock_state const&) const;
     /// Asks every node that is ready for its marker.
     void require_markers();
     /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.

@@ -41,6 +41,22 @@ void node_group::require_markers()
         its->require();
 }
 
+/// A fenced vote is not sent ahead of the node's marker, which tells whose data it will meet.
+void node_group::connect_for(lock_state const& lock)
+{
+    bool const marked = lock.plan->kind.marked;
+    if (marked || ready() != size())
+        connect();
+    if (marked)
+        require_markers();
+}
+
+bool node_group::awaits_voters(lock_state const& lock) const
+{
+    bool const complete = has_majority(lock) && !(lock.plan->kind.marked && has_newcomers());
+    return !complete && unsettled() != 0;
+}
+
 // rules N5 and F6
 void node_group::on_marker_settled(unsigned node)
 {
@@ -82,21 +98,6 @@ std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_s
     if (!is_quarantined(node, lock))
         return {};
     return *core::later(admissions_.certain_since(node), marked_since(node, lock)) + quarantine_for(lock);
-}
-
-/// A fenced vote is not sent ahead of the node's marker, which tells whose data it will meet.
-void node_group::prepare(lock_state const& lock)
-{
-    bool const marked = lock.plan->kind.marked;
-    if (marked || ready() != size())
-        connect();
-    if (marked)
-        require_markers();
-}
-
-bool node_group::awaits_newcomers(lock_state const& lock) const
-{
-    return lock.plan->kind.marked && has_newcomers();
 }
 
 /// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough.

@@ -152,6 +152,7 @@ constinit lock_kind const election{
     .agreement = core::agreement::one_number,
     .marked = true,
     .proclaims = true,
+    .passes_to = handoff::nobody,
     .scripts = {&redis::scripts::vote, &redis::scripts::vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::leader_release, &redis::scripts::give_back, &redis::scripts::enter,

@@ -3,6 +3,7 @@
 #include "kind/fenced.hpp"
 
 #include "core/attempt.hpp"
+#include "core/fencing.hpp"
 #include "kind/basics.hpp"
 #include "kind/kind.hpp"
 #include "kind/shared.hpp"
@@ -145,6 +146,7 @@ private:
 constexpr lock_kind counted{
     .agreement = core::agreement::one_number,
     .marked = true,
+    .most_handoffs = core::max_hand_offs,
     .scripts = {&redis::scripts::vote, &redis::scripts::vote, &redis::scripts::fenced_raise,
                 &redis::scripts::fenced_extend, nullptr, &redis::scripts::fenced_adopt,
                 &redis::scripts::release, &redis::scripts::give_back, &redis::scripts::enter,

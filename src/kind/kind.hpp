@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -124,6 +125,16 @@ public:
     virtual void append(std::string& out, request, subject const&, redis::script_form) const = 0;
 };
 
+/// The changes that a lease hears of when another client changes its keys (rule W6).
+enum class watching : std::uint8_t {
+    nothing,
+    keys,      ///< the node tells of the key, and is asked whose it is
+    extensions ///< the node tells of the keys, and an extension asks for all of them
+};
+
+/// The next holder within the client when it is given up (rule W4).
+enum class handoff : std::uint8_t { next, nobody };
+
 /// The properties of a kind of lock: how commands are written, how answers are read, and what must agree. Constant.
 // rule K1
 struct lock_kind {
@@ -139,12 +150,14 @@ struct lock_kind {
     bool compares = false;
     /// Is it held under several names at once (rules M1 to M9)?
     bool several = false;
-    /// Is its holder a leader, which announces itself to other clients (rules EL1 to EL7)? Such a lease is not handed
-    /// to another holder of its client.
+    /// Is its holder a leader, which announces itself to other clients (rules EL1 to EL7)?
     bool proclaims = false;
-    /// Is it a semaphore, each of whose permits is held by one lease (rules P1 to P9)? Such a lease, too, goes to
-    /// another operation of its client only through the queue.
+    /// Is it a semaphore, each of whose permits is held by one lease (rules P1 to P9)?
     bool slotted = false;
+    watching watches = watching::keys;
+    handoff passes_to = handoff::next;
+    /// So many handoffs have a place in its tokens.
+    std::uint32_t most_handoffs = std::numeric_limits<std::uint32_t>::max();
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
     /// The questions about a key that another owner may have.
@@ -178,6 +191,8 @@ struct lock_kind {
     [[nodiscard]] constexpr lock_kind const& in_queue() const;
     /// Do votes heed the queue node (rule Q10)? Those for exclusive locks do not.
     [[nodiscard]] constexpr bool heeds() const { return waiter() != waiter_kind::exclusive; }
+    /// Does a release leave the lock to unqueued clients for a moment, if their turn has come (rule Q19)?
+    [[nodiscard]] constexpr bool opens_window() const { return waiter() != waiter_kind::permits; }
     /// The first release request to each node: with several names each may have a queue there (rule M3).
     [[nodiscard]] constexpr request release_word() const
     {

@@ -3,6 +3,7 @@
 #include "kind/multi.hpp"
 
 #include "core/attempt.hpp"
+#include "core/fencing.hpp"
 #include "kind/basics.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
@@ -19,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -168,6 +170,8 @@ constexpr lock_kind several_names{
     .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
     .marked = Counts,
     .several = true,
+    .watches = watching::extensions,
+    .most_handoffs = Counts ? core::max_hand_offs : std::numeric_limits<std::uint32_t>::max(),
     .scripts = {&redis::scripts::multi_vote, &redis::scripts::multi_vote,
                 Counts ? &redis::scripts::multi_raise : nullptr, &redis::scripts::multi_extend, nullptr,
                 &redis::scripts::multi_extend, &redis::scripts::multi_release, &redis::scripts::multi_release,

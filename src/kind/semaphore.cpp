@@ -122,6 +122,8 @@ constexpr lock_kind with_permits{
     .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
     .marked = Counts,
     .slotted = true,
+    .watches = watching::nothing,
+    .passes_to = handoff::nobody,
     .scripts = {&redis::scripts::vote, &redis::scripts::vote, Counts ? &redis::scripts::renew : nullptr,
                 &redis::scripts::renew, nullptr, nullptr, &redis::scripts::give_back,
                 &redis::scripts::give_back, &redis::scripts::enter, &redis::scripts::whose},

@@ -156,6 +156,8 @@ constexpr lock_kind readers{
     .marked = Counts,
     .shared = true,
     .as_reader = Counts ? &fenced_reader : &reader,
+    .watches = watching::nothing,
+    .passes_to = handoff::nobody,
     .scripts = {&redis::scripts::vote, &redis::scripts::vote,
                 Counts ? &redis::scripts::fenced_raise : nullptr, &redis::scripts::renew,
                 &redis::scripts::renew, nullptr, &redis::scripts::give_back, &redis::scripts::give_back,
