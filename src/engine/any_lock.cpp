@@ -85,29 +85,18 @@ std::shared_ptr<lock_state> lock_access::present(std::shared_ptr<lock_state> one
 }
 
 std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view name,
-                                              all_options const& options, kind::lock_kind const& type)
-{
-    return owner.engines_->with_current([&](engine& present) {
-        check(name, options, type, present.settings());
-        return present.make_lock(std::string(name), options, type, {});
-    });
-}
-
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view name,
                                               all_options const& options, kind::lock_kind const& type,
-                                              unsigned limit)
+                                              kind::lock_terms terms)
 {
     return owner.engines_->with_current([&](engine& present) {
         check(name, options, type, present.settings());
-        auto const one = checked_permits(name, limit, 1);
-        return present.make_lock(std::string(name), options, type, one);
+        return present.make_lock(std::string(name), options, type, std::move(terms));
     });
 }
 
-std::shared_ptr<lock_state> lock_access::with_count(lock_state const& one, unsigned count)
+std::shared_ptr<lock_state> lock_access::with_terms(lock_state const& one, kind::lock_terms terms)
 {
-    return std::make_shared<lock_state>(one.plan, one.wanted,
-                                        checked_permits(one.name(), one.permits.limit, count));
+    return std::make_shared<lock_state>(one.plan, one.wanted, std::move(terms));
 }
 
 // rule M1

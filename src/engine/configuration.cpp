@@ -388,7 +388,7 @@ void check(std::string_view name, all_options const& options, kind::lock_kind co
 }
 
 // rule P1
-kind::permits checked_permits(std::string_view name, unsigned limit, unsigned count)
+kind::lock_terms checked_permits(std::string_view name, unsigned limit, unsigned count)
 {
     if (limit == 0 || limit > kind::most_permits)
         misconfigured("a semaphore has 1 to " + std::to_string(kind::most_permits) + " permits, not " +
@@ -398,7 +398,7 @@ kind::permits checked_permits(std::string_view name, unsigned limit, unsigned co
         misconfigured(std::to_string(count) + " permits cannot be had at once of a semaphore that has " +
                           std::to_string(limit),
                       name);
-    return {static_cast<std::uint16_t>(limit), static_cast<std::uint16_t>(count)};
+    return kind::terms_of({static_cast<std::uint16_t>(limit), static_cast<std::uint16_t>(count)});
 }
 
 namespace {

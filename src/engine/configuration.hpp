@@ -52,7 +52,7 @@ void check(std::vector<std::string_view> const& names, all_options const&, kind:
 
 /// So many at once of all that a semaphore has.
 /// \throws lock_error `errc::misconfigured`
-[[nodiscard]] kind::permits checked_permits(std::string_view name, unsigned limit, unsigned count);
+[[nodiscard]] kind::lock_terms checked_permits(std::string_view name, unsigned limit, unsigned count);
 
 /// Something in the configuration is unusable; the message says what.
 /// \param lock the name of the lock that cannot be made, or used so

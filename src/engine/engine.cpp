@@ -25,9 +25,9 @@ std::shared_ptr<lock_plan const> engine::plan_of(all_options const& options, kin
 }
 
 std::shared_ptr<lock_state> engine::make_lock(std::string name, all_options const& options,
-                                              kind::lock_kind const& type, kind::permits permits)
+                                              kind::lock_kind const& type, kind::lock_terms terms)
 {
-    return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)), permits);
+    return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)), std::move(terms));
 }
 
 std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, all_options const& options,
@@ -41,7 +41,7 @@ std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
     auto const plan = plan_of(other.plan->options, other.plan->kind);
     auto const several = other.key().several;
     if (several.empty())
-        return std::make_shared<lock_state>(plan, keys_.at(other.name()), other.permits);
+        return std::make_shared<lock_state>(plan, keys_.at(other.name()), other.terms);
     return std::make_shared<lock_state>(plan, keys_.at_all({several.begin(), several.end()}));
 }
 

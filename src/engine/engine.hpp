@@ -57,7 +57,7 @@ public:
     [[nodiscard]] client_settings const& settings() const { return runtime_.its.settings(); }
     [[nodiscard]] std::vector<node_status> nodes() const { return runtime_.nodes.statuses(); }
     [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::string name, all_options const&,
-                                                        kind::lock_kind const&, kind::permits);
+                                                        kind::lock_kind const&, kind::lock_terms);
     /// \param names sorted, and each of them once
     [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, all_options const&,
                                                         kind::lock_kind const&);

@@ -120,7 +120,7 @@ void held_lease::abort(boost::system::error_code why)
 // rule EL1
 bool held_lease::may_pass_to(lock_state const& heir) const
 {
-    return type().passes_to == kind::handoff::next && &type() == &heir.plan->kind && may_go_on_as(heir);
+    return type().passes_to == kind::handoff::next && same_terms(lock(), heir) && may_go_on_as(heir);
 }
 
 bool held_lease::may_go_on_as(lock_state const& heir) const

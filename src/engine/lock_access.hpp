@@ -2,15 +2,12 @@
 #pragma once
 
 #include "engine/all_options.hpp"
+#include "kind/kind.hpp"
 #include <redlock/client.hpp>
 
 #include <memory>
 #include <string_view>
 #include <vector>
-
-namespace redlock::kind {
-struct lock_kind;
-} // namespace redlock::kind
 
 namespace redlock::detail {
 
@@ -23,12 +20,9 @@ struct lock_access {
     static std::shared_ptr<lock_state> present(std::shared_ptr<lock_state>);
     /// \throws lock_error `errc::misconfigured`
     static std::shared_ptr<lock_state> make(client& owner, std::string_view name, all_options const&,
-                                            kind::lock_kind const&);
-    /// One permit of all that a semaphore has.
-    static std::shared_ptr<lock_state> make(client& owner, std::string_view name, all_options const&,
-                                            kind::lock_kind const&, unsigned limit);
-    /// Another number of them. \throws lock_error `errc::misconfigured`
-    static std::shared_ptr<lock_state> with_count(lock_state const&, unsigned count);
+                                            kind::lock_kind const&, kind::lock_terms = {});
+    /// The same lock on other terms.
+    static std::shared_ptr<lock_state> with_terms(lock_state const&, kind::lock_terms);
     /// The same of several names.
     static std::shared_ptr<lock_state> make(client& owner, std::vector<std::string_view> names,
                                             all_options const&, kind::lock_kind const&);

@@ -18,8 +18,8 @@
 namespace redlock::detail {
 
 lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusive_ptr<key_state> key,
-                       kind::permits its_permits)
-    : plan(std::move(its_plan)), wanted(std::move(key)), permits(its_permits)
+                       kind::lock_terms its_terms)
+    : plan(std::move(its_plan)), wanted(std::move(key)), terms(std::move(its_terms))
 {
     wanted->expect_keys(plan->key_ttl);
 }
@@ -76,7 +76,7 @@ bool same_times(lock_state const& a, lock_state const& b)
 
 bool same_terms(lock_state const& a, lock_state const& b)
 {
-    return same_times(a, b) && &a.plan->kind == &b.plan->kind && a.permits == b.permits;
+    return same_times(a, b) && &a.plan->kind == &b.plan->kind && a.terms == b.terms;
 }
 
 namespace {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "kind/semaphore.hpp"
+
+#include "engine/configuration.hpp"
 #include "engine/lock_access.hpp"
 #include "engine/lock_state.hpp"
 #include "kind/kind.hpp"
@@ -11,17 +14,17 @@ namespace redlock {
 
 unsigned detail::basic_semaphore::permits() const noexcept
 {
-    return state()->permits.limit;
+    return kind::permits_of(state()->terms).limit;
 }
 
 unsigned detail::basic_semaphore::count() const noexcept
 {
-    return state()->permits.count;
+    return kind::permits_of(state()->terms).count;
 }
 
 std::shared_ptr<detail::lock_state> detail::basic_semaphore::state_with(unsigned count) const
 {
-    return lock_access::with_count(*state(), count);
+    return lock_access::with_terms(*state(), checked_permits(state()->name(), permits(), count));
 }
 
 any_lock detail::basic_semaphore::with_count(unsigned count) const
@@ -30,7 +33,8 @@ any_lock detail::basic_semaphore::with_count(unsigned count) const
 }
 
 semaphore::semaphore(client& owner, std::string_view name, unsigned permits, lock_options options)
-    : basic_semaphore(detail::lock_access::make(owner, name, options, kind::semaphore, permits))
+    : basic_semaphore(detail::lock_access::make(owner, name, options, kind::semaphore,
+                                                detail::checked_permits(name, permits, 1)))
 {}
 
 semaphore semaphore::taking(unsigned count) const
@@ -40,8 +44,8 @@ semaphore semaphore::taking(unsigned count) const
 
 fenced_semaphore::fenced_semaphore(client& owner, std::string_view name, unsigned permits,
                                    lock_options options, fence_options fence)
-    : basic_semaphore(
-          detail::lock_access::make(owner, name, {options, fence}, kind::fenced_semaphore, permits))
+    : basic_semaphore(detail::lock_access::make(owner, name, {options, fence}, kind::fenced_semaphore,
+                                                detail::checked_permits(name, permits, 1)))
 {}
 
 fenced_semaphore fenced_semaphore::taking(unsigned count) const

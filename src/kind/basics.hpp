@@ -7,16 +7,33 @@
 #include "redis/script.hpp"
 #include "redis/writer.hpp"
 
+#include <array>
 #include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
 // The common parts of the kinds.
 namespace redlock::kind {
+
+struct named_script {
+    request what;
+    redis::script const* is; ///< null: the request is a command
+};
+
+/// The scripts of a kind.
+constexpr std::array<redis::script const*, request_count>
+scripts_of(std::initializer_list<named_script> named)
+{
+    std::array<redis::script const*, request_count> found{};
+    for (named_script const& one : named)
+        found[static_cast<std::size_t>(one.what)] = one.is;
+    return found;
+}
 
 constexpr std::string_view nonce_header = "$32\r\n";
 static_assert(redis::nonce_length == 32);

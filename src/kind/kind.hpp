@@ -59,6 +59,10 @@ struct permits {
     bool operator==(permits const&) const = default;
 };
 
+/// Terms in which locks of one kind with the same options may differ, in the kind's own words. The engine compares them as a
+/// whole, and shows them to votes.
+using lock_terms = std::string;
+
 /// The arguments of a command: what a client asks the nodes to grant, what a lease extends and gives back, and a
 /// release that a node still has to be sent.
 struct subject {
@@ -69,7 +73,7 @@ struct subject {
     std::string_view giver{};
     queue_words queue{};
     std::string_view proclaimed{}; ///< an election's extension: the announcement; empty: there is none yet
-    permits wanted{};
+    std::string_view terms{};
     std::string_view numbers{}; ///< permits; empty: a vote takes any, a release gives all of ours back
     std::string_view
         given{}; ///< the permits that the node gave to this attempt, which now wants others (rule Q14)

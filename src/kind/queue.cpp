@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "kind/queue.hpp"
 
+#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/text_number.hpp"
 
@@ -38,9 +39,10 @@ std::optional<std::chrono::microseconds> take_time(std::string_view& text)
 
 // rules Q1 and Q16
 std::string position(std::string_view nonce, waiter_kind kind, std::chrono::milliseconds window,
-                     permits wanted, std::string_view channel)
+                     std::string_view terms, std::string_view channel)
 {
     assert(nonce.size() == redis::nonce_length && window.count() > 0);
+    permits const wanted = kind == waiter_kind::permits ? permits_of(terms) : permits();
     std::string text(nonce);
     text += static_cast<char>(kind);
     append_digits(text, window.count(), 7);

@@ -23,10 +23,10 @@ inline constexpr unsigned longest_queue = 4096;
 
 /// Returns the text of a position in the queue.
 /// \param window how long the lock is kept for the waiter when it is called: 1 ms to `longest_window`
-/// \param wanted empty for other kinds than permits
+/// \param terms the lock's; only waiters for permits tell them
 /// \param channel on which the waiter is called; empty: it polls
 [[nodiscard]] std::string position(std::string_view nonce, waiter_kind, std::chrono::milliseconds window,
-                                   permits wanted, std::string_view channel);
+                                   std::string_view terms, std::string_view channel);
 inline constexpr std::chrono::milliseconds longest_window{9'999'999};
 
 /// A waiter, as its position describes it.

@@ -89,8 +89,9 @@ private:
     {
         append_call(out, redis::scripts::vote, 9, 3, whose, form);
         redis::append_argument(out, whose.giver);
-        append_number(out, whose.wanted.count);
-        append_number(out, whose.wanted.limit);
+        auto const [limit, count] = permits_of(whose.terms);
+        append_number(out, count);
+        append_number(out, limit);
         append_number(out, whose.start);
         redis::append_argument(out, whose.numbers);
         redis::append_argument(out, whose.given);
@@ -124,9 +125,14 @@ constexpr lock_kind with_permits{
     .slotted = true,
     .watches = watching::nothing,
     .passes_to = handoff::nobody,
-    .scripts = {&redis::scripts::vote, &redis::scripts::vote, Counts ? &redis::scripts::renew : nullptr,
-                &redis::scripts::renew, nullptr, nullptr, &redis::scripts::give_back,
-                &redis::scripts::give_back, &redis::scripts::enter, &redis::scripts::whose},
+    .scripts = scripts_of({{request::vote, &redis::scripts::vote},
+                           {request::claim, &redis::scripts::vote},
+                           {request::write_back, Counts ? &redis::scripts::renew : nullptr},
+                           {request::extend, &redis::scripts::renew},
+                           {request::release, &redis::scripts::give_back},
+                           {request::give_back, &redis::scripts::give_back},
+                           {request::enter, &redis::scripts::enter},
+                           {request::whose, &redis::scripts::whose}}),
     .inspection = permit_commands::questions,
     .make_commands = Counts ? permit_commands::make_fenced : permit_commands::make,
     .append = permit_commands::append_constant,
@@ -138,6 +144,19 @@ constexpr lock_kind with_permits{
 
 constinit lock_kind const semaphore = with_permits<false>;
 constinit lock_kind const fenced_semaphore = with_permits<true>;
+
+lock_terms terms_of(permits wanted)
+{
+    return std::to_string(wanted.limit) + ' ' + std::to_string(wanted.count);
+}
+
+permits permits_of(std::string_view text) noexcept
+{
+    permits found;
+    bool const read =
+        redis::read_number(redis::take_word(text), found.limit) && redis::read_number(text, found.count);
+    return read ? found : permits();
+}
 
 std::optional<grant> read_grant(request what, redis::resp_node const& reply)
 {

@@ -17,6 +17,10 @@ namespace redlock::kind {
 // rule P10
 inline constexpr unsigned most_permits = 1024;
 
+[[nodiscard]] lock_terms terms_of(permits);
+/// Returns no permits for terms of another kind.
+[[nodiscard]] permits permits_of(std::string_view terms) noexcept;
+
 /// Each number is below 1024, and a space separates two of them.
 constexpr std::size_t longest_list(permits wanted)
 {

@@ -3,6 +3,7 @@
 
 #include "component/script_times.hpp"
 #include "kind/queue.hpp"
+#include "kind/semaphore.hpp"
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "redis/command.hpp"
@@ -365,7 +366,7 @@ std::string queue_nodes::position(char who, char kind, unsigned count, unsigned 
     auto const narrow = [](unsigned number) { return static_cast<std::uint16_t>(number); };
     std::string text = redlock::kind::position(
         nonce(who), static_cast<redlock::kind::waiter_kind>(kind), std::chrono::milliseconds(1),
-        {.limit = narrow(limit), .count = narrow(count)}, std::string(1, who));
+        redlock::kind::terms_of({.limit = narrow(limit), .count = narrow(count)}), std::string(1, who));
     return text.replace(redis::nonce_length + 1, window.size(), window);
 }
 

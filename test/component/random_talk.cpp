@@ -4,6 +4,7 @@
 #include "core/fencing.hpp"
 #include "kind/election.hpp"
 #include "kind/queue.hpp"
+#include "kind/semaphore.hpp"
 #include "redis/command.hpp"
 #include "redis/marker.hpp"
 #include "redis/scripts.hpp"
@@ -312,7 +313,8 @@ std::string random_talk::permit_position(std::string const& who)
     auto const wanted = dice_.below(2);
     bool const of_many = dice_.one_in(4);
     auto const number = static_cast<int>(channel * 4 + wanted * 2 + (of_many ? 1 : 0)) + (who[0] - 'a') * 100;
-    kind::permits const permits{.limit = std::uint16_t(of_many ? 12 : 3), .count = std::uint16_t(wanted + 1)};
+    auto const permits =
+        kind::terms_of({.limit = std::uint16_t(of_many ? 12 : 3), .count = std::uint16_t(wanted + 1)});
     return kind::position(who, kind::waiter_kind::permits, keeping_time + number * apart, permits,
                           channels_[channel]);
 }

@@ -22,8 +22,7 @@ BOOST_AUTO_TEST_CASE(position_has_fixed_columns)
 {
     BOOST_TEST(position(nonce, waiter_kind::exclusive, 500ms, {}, "redlock-to:1") ==
                nonce + "x000050000000000redlock-to:1");
-    BOOST_TEST(position(nonce, waiter_kind::permits, 1ms, {.limit = 1000, .count = 16}, "c") ==
-               nonce + "p000000100161000c");
+    BOOST_TEST(position(nonce, waiter_kind::permits, 1ms, "1000 16", "c") == nonce + "p000000100161000c");
     BOOST_TEST(position(nonce, waiter_kind::shared, longest_window, {}, "c") == nonce + "r999999900000000c");
 }
 
