@@ -31,9 +31,8 @@ constexpr instant earlier(instant a, instant b)
 
 lease_machine::lease_machine(lease_terms const& terms, unsigned nodes, instant sent, node_set granted)
     : terms_(&terms), sent_(sent), hold_left_(terms.max_hold), renew_after_(duration::max()),
-      holders_(granted), seen_(granted), confirmed_(granted)
+      holders_(granted), seen_(granted), nodes_(static_cast<std::uint8_t>(nodes))
 {
-    round_.answers = tally{nodes};
     rely_on(sent);
 }
 
@@ -42,7 +41,7 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
 {
     lease_machine next(*this);
     next.terms_ = &terms;
-    next.extending_ = next.hears_refusals_ = false;
+    next.extending_ = false;
     next.hold_left_ = terms.max_hold;
     if (next.hold_left_ != duration::max())
         next.hold_left_ += elapsed(sent_, now);
@@ -67,7 +66,7 @@ void lease_machine::lead(lease_machine const& leader)
     terms_ = &mine;
     hold_left_ = hold_left;
     phase_ = lease_phase::held;
-    extending_ = hears_refusals_ = false;
+    extending_ = false;
     bool const planned = renewal_planned();
     duration const renew_after = renew_after_;
     rely_on(sent_);
@@ -77,7 +76,7 @@ void lease_machine::lead(lease_machine const& leader)
 
 void lease_machine::lose_with(lease_machine const& leader)
 {
-    round_ = leader.round_;
+    refused_ = leader.refused_;
     seen_ = leader.seen_;
     phase_ = lease_phase::lost;
 }
@@ -87,7 +86,7 @@ void lease_machine::lose_with(lease_machine const& leader)
 lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, instant now)
 {
     lease_machine made(terms, nodes, now, node_set::first(nodes));
-    made.seen_ = made.confirmed_ = {};
+    made.seen_ = {};
     made.phase_ = lease_phase::suspect;
     made.unproven_ = true;
     return made;
@@ -164,12 +163,11 @@ std::optional<instant> lease_machine::renewal_due() const
     return renewal_planned() ? std::optional(sent_ + renew_after_) : std::nullopt;
 }
 
-duration lease_machine::late_by(duration patience, instant now) const
+duration lease_machine::late_by(std::optional<instant> due, instant now) const
 {
     // A busy machine is late by less than this part of a lease, and a renewal that was late by it could have been
     // repeated.
     constexpr int notable_part = 8;
-    auto const due = extending_ ? std::optional(extension_sent() + patience) : renewal_due();
     if (!due)
         return duration::zero();
     duration const late = elapsed(*due, now);
@@ -177,10 +175,9 @@ duration lease_machine::late_by(duration patience, instant now) const
     return missed && late >= terms_->ttl / notable_part ? late : duration::zero();
 }
 
-instant lease_machine::confirmed_by(unsigned node) const
+lease_facts lease_machine::facts(lease_round const* last) const
 {
-    bool const by_last_round = confirmed_.contains(node) && reached(sent_, round_.sent);
-    return by_last_round ? round_.sent : sent_;
+    return {seen_, last ? last->confirmed : node_set(), last ? last->sent : sent_, sent_, nodes_, proven()};
 }
 
 /// After the deadline another client may have come and gone on that node before our vote was executed there. Then its
@@ -190,19 +187,18 @@ void lease_machine::late_grant(unsigned node, instant now)
     if (!reached(deadline(), now) || !applies(rule::nothing_is_learned_after_the_deadline))
         holders_.insert(node);
     seen_.insert(node);
-    confirmed_.insert(node);
 }
 
-void lease_machine::extension_started(instant sent)
+void lease_machine::extension_started(lease_round& round, instant sent)
 {
-    seen_ = confirmed_; // by the round before, with the answers that came after its verdict
-    confirmed_ = {};
-    round_ = {tally{nodes()}, holders_, {}, sent};
-    repaired_ = 0;
-    extending_ = hears_refusals_ = true;
+    if (round.answers.nodes() != 0)
+        seen_ = round.confirmed; // with the answers that came after its verdict
+    round = {tally{nodes_}, holders_, {}, {}, sent, 0, true};
+    extending_ = true;
 }
 
-lease_machine::outcome lease_machine::answer(unsigned node, extension_answer said, instant now)
+lease_machine::outcome lease_machine::answer(lease_round& round, unsigned node, extension_answer said,
+                                             instant now)
 {
     if (over() && applies(rule::the_end_is_final))
         return outcome::failed;
@@ -211,44 +207,47 @@ lease_machine::outcome lease_machine::answer(unsigned node, extension_answer sai
         phase_ = lease_phase::lost;
         return outcome::lost;
     }
-    note(node, said, now);
-    if (refused()) {
+    note(round, node, said, now);
+    if (is_refused(round)) {
         phase_ = lease_phase::lost;
+        refused_ = true;
         return outcome::lost;
     }
     if (!extending_)
         return outcome::pending;
-    if (said == extension_answer::repaired && !round_.answers.has_answered(node))
-        ++repaired_;
-    round_.answers.record(node, judge(node, said));
-    return settle(now);
+    if (said == extension_answer::repaired && round.awaits(node))
+        ++round.repaired;
+    round.answers.record(node, judge(round, node, said));
+    return settle(round, now);
 }
 
-void lease_machine::note(unsigned node, extension_answer said, instant now)
+void lease_machine::note(lease_round& round, unsigned node, extension_answer said, instant now)
 {
-    if (said == extension_answer::mine || said == extension_answer::repaired)
+    if (said == extension_answer::mine || said == extension_answer::repaired) {
+        round.confirmed.insert(node);
         return late_grant(node, now);
+    }
     seen_.erase(node);
     if (said == extension_answer::not_mine)
-        note_refusal(node);
+        note_refusal(round, node);
 }
 
-/// A round that failed does not wait for all nodes, but later refusals are as true.
+/// A round that failed does not wait for all nodes, but what the others say of the key is as true (rule H6).
 // rule H6
-void lease_machine::note_refusal(unsigned node)
+void lease_machine::note_refusal(lease_round& round, unsigned node)
 {
-    if (hears_refusals_ && !round_.answers.has_answered(node))
-        round_.refused_by.insert(node);
+    if (round.hears_refusals && round.awaits(node))
+        round.refused_by.insert(node);
     holders_.erase(node);
 }
 
-/// The fence shows a late vote of our own, so a fenced lease needs no knowledge from before the round.
+/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round (rule F4).
 // rules H5 and F4
-vote lease_machine::judge(unsigned node, extension_answer said) const
+vote lease_machine::judge(lease_round const& round, unsigned node, extension_answer said) const
 {
     switch (said) {
     case extension_answer::mine:
-        return terms_->guarded || round_.holders_before.contains(node) ||
+        return terms_->guarded || round.holders_before.contains(node) ||
                        !applies(rule::own_late_votes_prove_nothing)
                    ? vote::granted
                    : vote::failed;
@@ -259,60 +258,60 @@ vote lease_machine::judge(unsigned node, extension_answer said) const
     return vote::failed;
 }
 
-lease_machine::outcome lease_machine::time_out(instant now)
+lease_machine::outcome lease_machine::time_out(lease_round& round, instant now)
 {
     if (over() || !extending_)
         return outcome::pending;
-    for (unsigned node = 0; node != nodes(); ++node)
-        round_.answers.record(node, vote::failed);
-    seen_ = confirmed_;
-    hears_refusals_ = false;
-    return settle(now);
+    for (unsigned node = 0; node != nodes_; ++node)
+        round.answers.record(node, vote::failed);
+    seen_ = round.confirmed;
+    round.hears_refusals = false;
+    return settle(round, now);
 }
 
-/// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old
-/// deadline: after it, another client may have come and gone.
+/// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old deadline:
+/// after it, others may have come and gone (rule F5).
 // rule F5
-bool lease_machine::counts(instant now) const
+bool lease_machine::counts(lease_round const& round, instant now) const
 {
-    tally const& answers = round_.answers;
-    bool const in_time = !reached(core::deadline(round_.sent, terms_->ttl), now);
-    bool const unbroken = answers.granted() - repaired_ >= majority(nodes());
+    tally const& answers = round.answers;
+    bool const in_time = !reached(core::deadline(round.sent, terms_->ttl), now);
+    bool const unbroken = answers.granted() - round.repaired >= majority(nodes_);
     bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
 }
 
-/// True if a majority can never agree again.
+/// A majority can never be had again (rule H6).
 // rule H6
-bool lease_machine::refused() const
+bool lease_machine::is_refused(lease_round const& round) const
 {
-    return round_.refused_by.size() > nodes() - majority(nodes()) && applies(rule::definite_loss);
+    return round.refused_by.size() > nodes_ - majority(nodes_) && applies(rule::definite_loss);
 }
 
 lease_machine::loss lease_machine::cause() const
 {
-    if (refused())
+    if (refused_)
         return loss::refused;
     auto const longest = terms_->tolerate_suspect ? terms_->ttl + terms_->slack : terms_->ttl;
     return hold_left_ <= validity(longest) ? loss::hold_ended : loss::expired;
 }
 
 // rules H4 and K2
-lease_machine::outcome lease_machine::settle(instant now)
+lease_machine::outcome lease_machine::settle(lease_round const& round, instant now)
 {
-    if (round_.answers.result() == verdict::pending)
+    if (round.answers.result() == verdict::pending)
         return outcome::pending;
 
     extending_ = false;
-    if (!counts(now)) {
+    if (!counts(round, now)) {
         if (renewal_planned())
             postpone_renewal(now);
         return outcome::failed;
     }
     phase_ = lease_phase::held;
     if (std::exchange(unproven_, false))
-        holders_ = confirmed_;
-    rely_on(applies(rule::extension_counts_from_its_sending) ? round_.sent : now);
+        holders_ = round.confirmed;
+    rely_on(applies(rule::extension_counts_from_its_sending) ? round.sent : now);
     return outcome::extended;
 }
 
@@ -325,10 +324,8 @@ void lease_machine::postpone_renewal(instant now)
 bool lease_machine::release()
 {
     bool const ours = !over();
-    if (ours) {
+    if (ours)
         phase_ = lease_phase::released;
-        holders_ = node_set::first(nodes());
-    }
     return ours;
 }
 

@@ -25,6 +25,37 @@ enum class lease_phase : std::uint8_t { held, suspect, lost, released };
 /// A node's answer to an extension. Repaired: the key was gone, and has been set again under the fence's guard.
 enum class extension_answer : std::uint8_t { mine, repaired, not_mine, failed };
 
+/// One round of extensions. Between rounds a lease does without it, once all nodes have confirmed the last one.
+struct lease_round {
+    tally answers{0};        ///< of no node: there has been no round
+    node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
+    node_set refused_by;     ///< also after the verdict (rule H6)
+    node_set confirmed;      ///< also after the verdict
+    instant sent;
+    std::uint8_t repaired = 0;   ///< of the answers that count
+    bool hears_refusals = false; ///< until its time is over
+
+    [[nodiscard]] bool awaits(unsigned node) const { return !answers.has_answered(node); }
+    /// Have all nodes confirmed it? Then nothing follows from it any more.
+    [[nodiscard]] bool is_complete() const { return confirmed.size() == answers.nodes(); }
+};
+
+/// What is known of the nodes that hold the key of a lease.
+struct lease_facts {
+    node_set holders;  ///< that were found to hold it when they were last asked
+    node_set lately;   ///< of them, those that said so in the last round
+    instant asked;     ///< when that round began
+    instant confirmed; ///< when the round began that is relied on
+    std::uint8_t nodes = 0;
+    bool proven = false; ///< granted here, or confirmed since
+
+    /// When the last round began that this node confirmed, of those that did; of votes that came late a little less is said.
+    [[nodiscard]] instant confirmed_by(unsigned node) const
+    {
+        return lately.contains(node) && reached(confirmed, asked) ? asked : confirmed;
+    }
+};
+
 /// Decides when a lease is renewed, whether a renewal counts, and when the lease is over. Time comes in as an argument,
 /// and every answer is a value; docs/protocol.md, rules H1 to H7.
 class lease_machine {
@@ -61,16 +92,17 @@ public:
     [[nodiscard]] std::optional<instant> next_due() const;
 
     /// Opens a round; the answers to an earlier one do not count any more.
-    void extension_started(instant sent);
+    /// \param round the one before, if it is still kept
+    void extension_started(lease_round& round, instant sent);
 
     enum class outcome : std::uint8_t { pending, extended, failed, lost };
-    [[nodiscard]] outcome answer(unsigned node, extension_answer, instant now);
+    [[nodiscard]] outcome answer(lease_round&, unsigned node, extension_answer, instant now);
 
     /// A renewal is due, but the holder makes no progress: the renewal is postponed, like one that failed (rule H8).
     void postpone_renewal(instant now);
 
-    /// The round is over: a node that has not answered has no vote in it.
-    [[nodiscard]] outcome time_out(instant now);
+    /// The round is over: who is silent now has no vote in it.
+    [[nodiscard]] outcome time_out(lease_round&, instant now);
 
     /// This node cannot be reached now: it does not count as a holder of the key until it confirms.
     void away(unsigned node) { seen_.erase(node); }
@@ -94,50 +126,34 @@ public:
     [[nodiscard]] instant deadline() const;
     /// The time until it is lost at the latest.
     [[nodiscard]] duration left(instant now) const { return remaining(end(), now); }
+    /// Is a round open?
     [[nodiscard]] bool extending() const { return extending_; }
-    [[nodiscard]] instant extension_sent() const { return round_.sent; }
-    /// When the round that the lease relies on was confirmed, or earlier.
+    /// Of the round relied on: no later than its confirmation.
     [[nodiscard]] instant confirmed() const { return sent_; }
-    /// When the last round began that this node confirmed; for late votes, a little earlier.
-    [[nodiscard]] instant confirmed_by(unsigned node) const;
-    /// Is the open round without an answer of this node?
-    [[nodiscard]] bool awaits(unsigned node) const
-    {
-        return extending_ && !round_.answers.has_answered(node);
-    }
-    /// When it is to be renewed next; empty: never.
+    /// \param last round; null: it is not kept
+    [[nodiscard]] lease_facts facts(lease_round const* last) const;
+    /// When it is to be renewed next, if ever.
     [[nodiscard]] std::optional<instant> renewal_due() const;
-    /// For an expired lease: how late something was that would have kept it. It was due so long before the end that
-    /// only a thread that did not run can have missed it. Then the nodes' answers are not the cause.
-    /// \param patience with an extension's answers
-    [[nodiscard]] duration late_by(duration patience, instant now) const;
-    /// After the release: a node has answered it, or failed.
-    void release_ended(unsigned node) { holders_.erase(node); }
-    /// After the release: true if a node has neither answered nor failed.
-    [[nodiscard]] bool awaits_release(unsigned node) const { return holders_.contains(node); }
+    /// Of a lease whose time is over: something that would have kept it was due so long before the end that only a thread
+    /// that did not run can have missed it. What the nodes said, or would have said, is then not the cause.
+    /// \param due the renewal, or the end of the round that is open
+    [[nodiscard]] duration late_by(std::optional<instant> due, instant now) const;
     /// Nodes that were found to hold our key when they were last asked.
     [[nodiscard]] unsigned votes() const { return seen_.size(); }
     [[nodiscard]] bool voted_for_us(unsigned node) const { return seen_.contains(node); }
-    [[nodiscard]] unsigned nodes() const { return round_.answers.nodes(); }
+    [[nodiscard]] unsigned nodes() const { return nodes_; }
 
 private:
-    struct round {
-        tally answers{0};
-        node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
-        node_set refused_by;     ///< also after the verdict (rule H6)
-        instant sent;
-    };
-
     [[nodiscard]] instant grace_ends() const;
-    [[nodiscard]] bool refused() const;
+    [[nodiscard]] bool is_refused(lease_round const&) const;
     [[nodiscard]] instant end() const;
     [[nodiscard]] bool ended(instant now) const;
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
-    void note(unsigned node, extension_answer, instant now);
-    void note_refusal(unsigned node);
-    [[nodiscard]] vote judge(unsigned node, extension_answer) const;
-    [[nodiscard]] bool counts(instant now) const;
-    [[nodiscard]] outcome settle(instant now);
+    void note(lease_round&, unsigned node, extension_answer, instant now);
+    void note_refusal(lease_round&, unsigned node);
+    [[nodiscard]] vote judge(lease_round const&, unsigned node, extension_answer) const;
+    [[nodiscard]] bool counts(lease_round const&, instant now) const;
+    [[nodiscard]] outcome settle(lease_round const&, instant now);
     void rely_on(instant sent);
 
     // A server holds a hundred thousand of these: values that can be computed are not stored.
@@ -145,15 +161,13 @@ private:
     instant sent_;         ///< start of the round that the lease relies on
     duration hold_left_;   ///< rest of max_hold, from sent_ on
     duration renew_after_; ///< from sent_ on
-    round round_;
-    node_set holders_;   ///< after the release: nodes that have not answered it
-    node_set seen_;      ///< nodes that confirmed the key when last asked
-    node_set confirmed_; ///< by the round that is open
+    node_set holders_;
+    node_set seen_; ///< of them, those that confirmed it when last asked
+    std::uint8_t nodes_;
     lease_phase phase_ = lease_phase::held;
-    std::uint8_t repaired_ = 0; ///< number of such answers that the round counts
     bool extending_ = false;
-    bool hears_refusals_ = false; ///< from the start of a round until its time is over
-    bool unproven_ = false;       ///< adopted, and not confirmed yet
+    bool refused_ = false;  ///< lost because too many nodes said so
+    bool unproven_ = false; ///< adopted, and not confirmed yet
 };
 
 } // namespace redlock::core

@@ -113,7 +113,7 @@ void engine::handle_gone(boost::intrusive_ptr<held_lease> held) noexcept
     } catch (std::bad_alloc const&) {
         held_lease* before = dropped_.load(std::memory_order_relaxed);
         do
-            held->dropped_before = before;
+            held->drop_behind(before);
         while (!dropped_.compare_exchange_weak(before, held.get(), std::memory_order_acq_rel));
         (void)held.detach();
         loop().call(*this);
@@ -126,7 +126,7 @@ void engine::release_dropped() noexcept
     held_lease* dropped = dropped_.exchange(nullptr, std::memory_order_acq_rel);
     while (dropped) {
         boost::intrusive_ptr<held_lease> const held(dropped, false);
-        dropped = held->dropped_before;
+        dropped = held->dropped_before();
         held->handle_gone();
     }
     if (abandoned_.exchange(false, std::memory_order_acq_rel) && !runtime_.life.closed()) {

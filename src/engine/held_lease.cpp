@@ -10,17 +10,18 @@ namespace redlock::detail {
 
 namespace {
 
-/// Most leases are over by then. Of the others it is worth a question to each node to hear at once when a key goes.
+/// Most leases are over by then. For the others one question to each node is worth hearing at once when a key goes.
 constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
 } // namespace
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, core::attempt const& won,
                        core::node_set reached, unsigned attempts, core::duration waited,
-                       std::unique_ptr<kind::permit_list const> permits)
+                       std::unique_ptr<kind::lease_words const> words)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
-      machine_(lock().plan->terms, won.nodes(), won.sent(), won.holders()), reached_(reached),
-      permits_(std::move(permits))
+      stage_(std::in_place_type<keeping>,
+             core::lease_machine(lock().plan->terms, won.nodes(), won.sent(), won.holders())),
+      reached_(reached), words_(std::move(words))
 {
     show(lease_state::held);
 }
@@ -31,7 +32,8 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before
                    {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
                    before.on().loop().now()),
       adopted_(before.adopted_),
-      machine_(before.machine_.handed_over(lock().plan->terms, before.on().loop().now())),
+      stage_(std::in_place_type<keeping>,
+             before.kept().handed_over(lock().plan->terms, before.on().loop().now())),
       reached_(before.reached_)
 {
     show(lease_state::held);
@@ -41,11 +43,11 @@ boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<loc
                                                 nonce const& n, core::attempt const& won,
                                                 core::node_set reached, unsigned attempts,
                                                 core::duration waited,
-                                                std::unique_ptr<kind::permit_list const> permits)
+                                                std::unique_ptr<kind::lease_words const> words)
 {
-    static_assert(sizeof(held_lease) <= 352 + redis::nonce_length);
+    static_assert(sizeof(held_lease) <= 280 + redis::nonce_length);
     boost::intrusive_ptr<held_lease> made(
-        ::new (block) held_lease(lock, n, won, reached, attempts, waited, std::move(permits)));
+        ::new (block) held_lease(lock, n, won, reached, attempts, waited, std::move(words)));
     made->begin();
     return made;
 }
@@ -59,7 +61,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
 {
     if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
-    if (held->link.is_linked()) // its end was lost with its context
+    if (held->link.is_linked()) // what should have ended it was destroyed with its context
         held->abort(errc::forked);
     auto const lock = held->shared_lock();
     held->~held_lease();
@@ -70,45 +72,66 @@ void held_lease::begin()
 {
     begun_ = true;
     on().life.begin_lease(*this);
-    if (permits_)
+    if (permits())
         ++lock().wanted->leases_with_permits;
     began_ = on().loop().now().boot;
     schedule();
     tell(event::acquired);
 }
 
+void held_lease::append(std::string& out, kind::request what, redis::script_form form) const
+{
+    kind::subject said{lock().key(), owner().text(), number()};
+    if (what == kind::request::give_back)
+        said.queue = release_words();
+    if (words_) // a node that has not confirmed may have granted others, too (rule Q14)
+        words_->add_to(said, what == renewal() || facts().holders.size() == reached_.size());
+    if (downgraded_ && what != renewal())
+        type().append(out, what, said, form);
+    else
+        lock().plan->commands->append(out, what, said, form);
+}
+
 void held_lease::late_grant(unsigned node)
 {
-    machine_.late_grant(node, on().loop().now()); // read after the reply's bytes had come
+    if (parted())
+        return;
+    kept().late_grant(node, on().loop().now()); // read after the reply's bytes had come
     show_votes();
 }
 
 void held_lease::schedule()
 {
-    auto due = machine_.next_due();
+    if (parted())
+        return;
+    core::instant const now = on().loop().now();
+    auto due = kept().next_due();
     if (!due)
         return on().loop().cancel(*this);
     if (wants_watch() && began_ + before_watching < due->boot)
-        due = on().loop().now() + (began_ + before_watching - on().loop().now().boot);
-    if (machine_.extending()) {
-        core::instant const patience = machine_.extension_sent() + lock().plan->node_timeout;
-        if (core::sooner(patience, *due, on().loop().now()))
-            due = patience;
-    }
+        due = now + (began_ + before_watching - now.boot);
+    auto const patience = kept().round_ends(lock().plan->node_timeout);
+    if (patience && core::sooner(*patience, *due, now))
+        due = patience;
     on().loop().schedule(*this, *due);
 }
 
 void held_lease::expire()
 {
-    if (releasing_)
-        return line_ == no_line ? finish_release() : release_the_rest();
-    if (!follows() && !machine_.extending() && extension_awaited()) // an adopted lease's
+    if (parting const* const leaves = parted())
+        return leaves->is_put_off ? release_the_rest() : finish_release();
+    if (!follows() && !kept().extending() && extension_awaited()) // its nodes had to be connected first
         return start_extension();
     core::instant const now = on().loop().now();
-    if (machine_.extending() && core::reached(machine_.extension_sent() + lock().plan->node_timeout, now))
+    if (auto const ends = kept().round_ends(lock().plan->node_timeout); ends && core::reached(*ends, now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
+    do_due(now);
+}
+
+void held_lease::do_due(core::instant now)
+{
     switch (look_at_clock(now)) {
     case core::lease_machine::duty::renew: return renew();
     case core::lease_machine::duty::tell_lost: return leave_key();
@@ -117,10 +140,12 @@ void held_lease::expire()
     }
 }
 
-/// Returns the present duty; reports an end that has come.
+/// Returns what is due. If the end has come, it is told.
 core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 {
-    auto const duty = machine_.due(now);
+    if (parted())
+        return core::lease_machine::duty::none;
+    auto const duty = kept().due(now);
     if (duty == core::lease_machine::duty::tell_lost)
         lose();
     if (duty == core::lease_machine::duty::tell_suspect) {
@@ -130,18 +155,19 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
     return duty;
 }
 
-/// The clock may have run out before the timer did: what `valid()` denied must neither be extended, which would keep
-/// others waiting (rule H7), nor end as a clean release.
+/// The clock may have run out before the timer did. What `valid()` denied must neither be extended, which would keep other
+/// clients waiting (rule H7), nor end as a clean release.
 bool held_lease::lose_if_over()
 {
     look_at_clock(on().loop().read_clock());
-    return machine_.phase() == core::lease_phase::lost;
+    return is_lost();
 }
 
 void held_lease::tell(observer& watcher, event what, core::duration spare, std::string_view detail)
 {
-    watcher.on_lease({what, lock().name(), machine_.votes(), machine_.nodes(), remaining(), spare,
-                      on().loop().now().boot - began_, cause(), failed_, detail, is_shared()});
+    auto const failed = parted() ? std::uint8_t{0} : kept().failed;
+    watcher.on_lease({what, lock().name(), facts().holders.size(), nodes().size(), remaining(), spare,
+                      on().loop().now().boot - began_, cause(), failed, detail, is_shared()});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)

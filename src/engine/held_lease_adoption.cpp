@@ -10,7 +10,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// Whether nodes have been connected.
+/// How often it looks whether nodes have been connected.
 constexpr core::duration look_again = std::chrono::milliseconds{2};
 
 } // namespace
@@ -22,7 +22,7 @@ void held_lease::detach()
     if (downgraded_) // no client may go on with it (rule S12)
         return handle_gone();
     taken_back_ = true; // its keys stay, also where it turned out to be lost
-    if (machine_.over())
+    if (over())
         return;
     bool const ours = !lose_if_over();
     bool const others = ours && leave_group();
@@ -38,7 +38,8 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std:
                    {owner, fencing_token >> core::hand_off_bits,
                     static_cast<unsigned>(fencing_token & core::max_hand_offs), 0, core::duration::zero()},
                    now),
-      adopted_(true), machine_(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
+      adopted_(true), stage_(std::in_place_type<keeping>,
+                             core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
       reached_(nodes().all())
 {
     show(lease_state::suspect);
@@ -61,12 +62,12 @@ void held_lease::take_up()
     begun_ = true;
     if (on().life.closing()) {
         shut_down_ = true;
-        machine_.release();
-        show(lease_state::released);
+        (void)kept().release();
+        publish(lease_state::released);
         return on().life.lease_came();
     }
     core::instant const now = on().loop().now();
-    machine_ = core::lease_machine::adopted(lock().plan->terms, nodes().size(), now);
+    stage_.emplace<keeping>(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now));
     began_ = now.boot;
     progress();
     on().life.begin_lease(*this);
@@ -75,8 +76,8 @@ void held_lease::take_up()
     on().life.lease_came();
 }
 
-/// An adopting client has often just been started: as an acquisition does, it waits until a majority is connected, and a
-/// moment for the other nodes.
+/// A client that adopts has often just been started. As an acquisition does, it waits until a majority is connected, and a
+/// moment for the others.
 bool held_lease::wait_for_nodes()
 {
     nodes().connect_for(lock());

@@ -9,7 +9,7 @@ namespace redlock::detail {
 void held_lease::downgrade()
 {
     take_up();
-    if (machine_.over())
+    if (over())
         return;
     if (lose_if_over())
         return leave_key();
@@ -17,7 +17,7 @@ void held_lease::downgrade()
     stop_watching();
     tell(event::downgraded);
     start_extension();
-    if (!machine_.over())
+    if (!over())
         lock().wanted->downgraded(*this);
 }
 

@@ -12,34 +12,33 @@ void held_lease::proclaim(std::unique_ptr<proclamation> said, wait_op& w)
 {
     if (lose_if_over())
         leave_key();
-    if (machine_.over())
+    if (over())
         return w.finish(why_over());
-    said->replace(fencing_token(), proclaimed_.get());
-    proclaimed_ = std::move(said);
+    said->replace(fencing_token(), static_cast<proclamation const*>(words_.get())); // a leader has no others
+    words_ = std::move(said);
     waiting_.push_back(w);
-    if (machine_.extending())
+    if (kept().extending())
         w.wait_for_another_round();
     else
         start_extension();
 }
 
-/// Its keys may be another's by now: that a node says so is as good as its release.
+/// Its keys may be another's by now: a node that says so is as good as its release.
 // rule EL6
 void held_lease::resign(wait_op& w)
 {
-    bool const unconfirmed = machine_.phase() == core::lease_phase::released && !on().life.closing() &&
-                             !release_.confirmed(nodes().size());
+    parting* const leaves = parted();
+    bool const unconfirmed = leaves && !on().life.closing() && !leaves->is_confirmed();
     if (!unconfirmed)
         return release(w);
     waiting_.push_back(w);
-    if (releasing_)
+    if (leaves->under_way)
         return;
-    release_ = {};
-    may_be_claimed_ = true;
-    releasing_ = true;
+    leaves->begin();
+    leaves->may_be_claimed = true;
     on().life.release_began();
     on().loop().schedule_after(*this, lock().plan->node_timeout);
-    release_on(nodes().all());
+    release_on(nodes().all(), kind::request::release);
 }
 
 } // namespace redlock::detail

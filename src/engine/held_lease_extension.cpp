@@ -5,11 +5,13 @@
 #include "engine/replies.hpp"
 #include <redlock/node_outcome.hpp>
 
+#include <boost/system/errc.hpp>
+
 #include <algorithm>
-#include <limits>
+#include <new>
 #include <utility>
 
-// How a lease is kept: extensions, and the replies to all that it sends.
+// How a lease is kept: its commands, and the extensions among them.
 namespace redlock::detail {
 
 namespace {
@@ -36,24 +38,62 @@ core::extension_answer counted(meaning said)
 
 template class round<held_lease>;
 
+/// An extension is not repeated for a lease that is over: it would come behind the release (rule R1). Nor is it if the time of
+/// the lease is over and nobody has told it yet (rule H7).
+// rule A7
+bool held_lease::repeats(unsigned, kind::request what, bool late) const
+{
+    if (gives_back(what))
+        return true;
+    return !late && !over() && !kept().lost_at(on().loop().read_clock());
+}
+
+/// A waiter of this client has asked in between, and found the key.
+void held_lease::on_repeated(unsigned node, kind::request what)
+{
+    if (gives_back(what))
+        lock().wanted->changed_here(core::node_set(node));
+}
+
+void held_lease::on_answer(node_answer const& got)
+{
+    switch (got.what) {
+    case kind::request::owner: return on_watch(got);
+    case kind::request::release:
+    case kind::request::lock_release: return on_release(got);
+    case kind::request::give_back: return on_given_back(got);
+    default: return on_extension(got);
+    }
+}
+
+void held_lease::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
+{
+    if (gives_back(what))
+        on_release_silence(node, why);
+    else if (what != kind::request::owner)
+        on_extension_silence(node, late, why);
+}
+
 bool held_lease::hangs() const
 {
     return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
 }
 
-/// A lease without progress is not renewed.
+/// A lease whose holder does not get on is not kept alive (rule H8).
 // rule H8
 void held_lease::renew()
 {
     core::instant const now = on().loop().now();
     bool const stalled = hangs();
-    bool const news = stalled && !stalled_;
-    stalled_ = stalled;
+    bool const news = stalled && !kept().stalled;
+    kept().stalled = stalled;
     if (!stalled)
         return start_extension();
     if (news)
         tell(event::stalled);
-    machine_.postpone_renewal(now);
+    if (over())
+        return;
+    kept().postpone_renewal(now);
     pass_lead();
     schedule();
 }
@@ -61,14 +101,14 @@ void held_lease::renew()
 void held_lease::extend(wait_op& w)
 {
     take_up();
-    if (machine_.over())
+    if (over())
         return w.finish(why_over());
     waiting_.push_back(w);
     if (follows() && lose_if_over())
         return leave_key();
-    if (held_lease& asks = leader(); !asks.machine_.extending())
+    if (held_lease& asks = leader(); !asks.kept().extending())
         asks.start_extension();
-    if (follows() && !leader().machine_.extending()) // that one's time was over
+    if (follows() && !leader().kept().extending()) // the time of that one was over
         leader().start_extension();
 }
 
@@ -77,7 +117,7 @@ bool held_lease::extension_awaited() const
     return std::ranges::any_of(waiting_, [](wait_op const& w) { return !w.waits_for_the_end(); });
 }
 
-/// Operations that wait for the end wait on; those that came too late for this round wait for the next one.
+/// Operations that wait for the end go on waiting. One that came too late for this round waits for the next one.
 void held_lease::finish_extension(boost::system::error_code result)
 {
     for (auto at = waiting_.begin(); at != waiting_.end();) {
@@ -101,16 +141,35 @@ void held_lease::start_extension()
 {
     if (lose_if_over())
         return leave_key();
-    if (!machine_.proven() && wait_for_nodes())
+    if (over() || (!kept().proven() && wait_for_nodes()))
         return;
-    open_round();
-    machine_.extension_started(on().loop().now());
-    history_.begin_round(lock().wanted->tables(), machine_);
-    show_votes();
-    for (unsigned i = 0; i != nodes().size() && machine_.extending() && !machine_.over(); ++i)
+    if (over() || !open_extension())
+        return;
+    for (unsigned i = 0; i != nodes().size() && !over() && kept().extending(); ++i)
         extend_on(i);
-    if (machine_.extending())
+    if (!over() && kept().extending())
         schedule();
+}
+
+/// False: there is no memory, and the round is put off.
+bool held_lease::open_extension()
+{
+    core::instant const now = on().loop().now();
+    try {
+        kept().open_round(now);
+    } catch (std::bad_alloc const&) {
+        auto const why = make_error_code(boost::system::errc::not_enough_memory);
+        tell_followers([why](held_lease& each) { each.finish_extension(why); });
+        finish_extension(why);
+        if (kept().renewal_due())
+            kept().postpone_renewal(now);
+        schedule();
+        return false;
+    }
+    open_round();
+    history_.begin_round(lock().wanted->tables(), facts());
+    show_votes();
+    return true;
 }
 
 void held_lease::extend_on(unsigned node)
@@ -120,134 +179,44 @@ void held_lease::extend_on(unsigned node)
         keep(node, std::move(row));
         return answer_extension(node, core::extension_answer::failed);
     }
+    if (over())
+        return;
     if (nodes().at(node).state() == node_state::ready)
         reached_.insert(node);
     else
-        machine_.away(node);
-    if (machine_.proven())
+        kept().away(node);
+    if (kept().proven())
         send(node, renewal());
     else
         send_in_full(node, kind::request::adopt); // once
 }
 
-/// An extension of a lease that is over is not repeated: it would arrive behind the release (rule R1). Nor is one of an
-/// expired lease whose end is not reported yet (rule H7).
-// rule A7
-bool held_lease::repeats(unsigned, kind::request what, bool late) const
-{
-    if (gives_back(what))
-        return true;
-    return !late && !machine_.over() && !machine_.lost_at(on().loop().read_clock());
-}
-
-/// A waiter has asked in between, and found the key.
-void held_lease::on_repeated(unsigned node, kind::request what)
-{
-    if (gives_back(what))
-        lock().wanted->changed_here(core::node_set(node));
-}
-
-void held_lease::on_answer(node_answer const& got)
-{
-    switch (got.what) {
-    case kind::request::owner: return on_watch(got);
-    case kind::request::release:
-    case kind::request::lock_release: return on_release(got);
-    case kind::request::give_back: return on_given_back(got);
-    default: return on_extension(got);
-    }
-}
-
-/// A node that lets nobody stand in line is told as the others are. Of several names all nodes are asked to serve their
-/// queues; the first one tells whether what they held may be claimed.
-// rule M3
-void held_lease::on_given_back(node_answer const& got)
-{
-    bool const decides = !type().several || got.node == line_;
-    if (got.said.what == meaning::handed_on)
-        may_be_claimed_ = true;
-    else if (decides && got.said.what != meaning::error)
-        may_be_claimed_ = false;
-    if (got.said.what != meaning::error) {
-        on_release(got);
-    } else {
-        key_state& name = lock().wanted->one(lock().wanted->in_the_way());
-        on().lines.refused(got.node, name, got.reply);
-        release_late(core::node_set(got.node));
-    }
-    release_the_rest();
-}
-
-void held_lease::on_release(node_answer const& got)
-{
-    bool const ours = got.said.what == meaning::granted || got.said.what == meaning::handed_on;
-    bool const answered = ours || got.said.what == meaning::denied;
-    if (got.said.what == meaning::error)
-        nodes().note(got.node, "release", got.reply);
-    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())
-        return send(got.node, kind::request::lock_release);
-    if (!history_.empty() || !ours) {
-        node_report row;
-        report(got, type(), row);
-        keep(got.node, std::move(row));
-    }
-    if (answered)
-        release_.answered(ours || may_be_claimed_);
-    else
-        release_.missed();
-    settle_release(got.node);
-}
-
 // rule K8
 void held_lease::on_extension(node_answer const& got)
 {
-    bool const wanted = !got.late && !machine_.over();
-    if (wanted && got.said.what == meaning::unknown_script && lose_if_over())
+    if (!got.late && !over() && got.said.what == meaning::unknown_script && lose_if_over())
         return leave_key();
     if (got.said.what == meaning::error)
         nodes().note(got.node, "extend", got.reply);
     node_report row;
     report(got, type(), row);
-    if (!wanted)
-        return tell_answer(got.node, row); // a late answer says nothing of the end
-    tell_answer(got.node, row, core::elapsed(machine_.extension_sent(), on().loop().now()));
+    if (got.late || over())
+        return tell_answer(got.node, row); // an answer that comes too late says nothing of the end
+    tell_answer(got.node, row, core::elapsed(kept().asked(), on().loop().now()));
+    if (over())
+        return;
     keep(got.node, std::move(row));
-    if (got.said.unread && watching_)
+    if (got.said.unread && kept().watching)
         watch_on(got.node);
-    if (proclaimed_) // the node does not report changes by this client itself
+    if (words_ && words_->are_observed()) // the node does not tell of our own change
         lock().wanted->proclaimed_here(core::node_set(got.node));
     answer_extension(got.node, counted(got.said.what));
 }
 
-void held_lease::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
-{
-    switch (what) {
-    case kind::request::owner: return;
-    case kind::request::release:
-    case kind::request::give_back:
-    case kind::request::lock_release: return on_release_silence(node, why);
-    default: return on_extension_silence(node, late, why);
-    }
-}
-
-void held_lease::on_release_silence(unsigned node, net::failure const& why)
-{
-    release_the_rest();
-    if (send_release_again(node, why))
-        return;
-    if (!why.unsent)
-        reached_.insert(node); // with it a vote that waited for the connection, too
-    keep_failure(node, why);
-    // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
-    bool const cut_off = on().life.closed() && !why.unsent && release_.confirmed(nodes().size());
-    if (!cut_off)
-        fail_release(node);
-}
-
-/// An unsent extension waited for a connection, which is ready now; that node may be old enough for this lock.
+/// A command that was not sent waited for a connection, which now stands. The node may be old enough for this lock by now.
 void held_lease::on_extension_silence(unsigned node, bool late, net::failure const& why)
 {
-    bool const wanted = !late && !machine_.over();
+    bool const wanted = !late && !over();
     if (wanted && why.unsent)
         return extend_on(node);
     node_report row;
@@ -261,21 +230,22 @@ void held_lease::on_extension_silence(unsigned node, bool late, net::failure con
 
 void held_lease::answer_extension(unsigned node, core::extension_answer answer)
 {
-    if (machine_.over())
+    if (parted() || !kept().hears())
         return;
-    bool const open = machine_.extending();
-    auto const outcome = machine_.answer(node, answer, on().loop().read_clock());
+    bool const open = kept().extending();
+    auto const outcome = kept().answer(node, answer, on().loop().read_clock());
     if (open || outcome == core::lease_machine::outcome::lost)
         return settle(outcome);
-    show_votes(); // the answer of a node that the verdict did not wait for
+    show_votes(); // the verdict did not wait for this node
 }
 
 void held_lease::time_out_extension()
 {
+    core::node_set const silent = kept().silent();
     for (unsigned i = 0; i != nodes().size(); ++i)
-        if (machine_.awaits(i))
+        if (silent.contains(i))
             keep_silence(i);
-    settle(machine_.time_out(on().loop().read_clock()));
+    settle(kept().time_out(on().loop().read_clock()));
 }
 
 // rule H10
@@ -284,32 +254,43 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     using result = core::lease_machine::outcome;
     switch (outcome) {
     case result::pending: return show_votes();
-    case result::extended: {
-        core::duration const spare = published_deadline().boot - on().loop().now().boot;
-        show(lease_state::held);
-        history_.confirm(lock().wanted->tables(), machine_);
-        tell(event::renewed, spare);
-        failed_ = 0;
-        tell_followers([](held_lease& each) { each.follow(); });
-        finish_extension({});
-        pass_lead();
-        if (changed_)
-            machine_.postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
-        changed_ = false;
-        return schedule_next();
-    }
-    case result::failed:
-        show(published());
-        nodes().hasten(core::pace_of_holder(machine_.left(on().loop().now()), lock().plan->node_timeout));
-        if (failed_ != std::numeric_limits<std::uint8_t>::max())
-            ++failed_;
-        if (failed_ == 1) // the others are told at the row's end
-            tell(event::renewal_failed);
-        tell_followers([](held_lease& each) { each.finish_extension(errc::no_quorum); });
-        finish_extension(errc::no_quorum);
-        return schedule_next();
+    case result::extended: return extended();
+    case result::failed: return extension_failed();
     case result::lost: lose(); return leave_key();
     }
+}
+
+/// An observer may release the lease when it is told.
+void held_lease::extended()
+{
+    core::duration const spare = published_deadline().boot - on().loop().now().boot;
+    show(lease_state::held);
+    history_.confirm(lock().wanted->tables(), facts());
+    tell(event::renewed, spare);
+    tell_followers([](held_lease& each) { each.follow(); });
+    if (over())
+        return;
+    kept().failed = 0;
+    finish_extension({});
+    pass_lead();
+    if (kept().changed)
+        kept().postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
+    kept().changed = false;
+    schedule_next();
+}
+
+void held_lease::extension_failed()
+{
+    show(published());
+    nodes().hasten(core::pace_of_holder(kept().left(on().loop().now()), lock().plan->node_timeout));
+    kept().round_failed();
+    if (kept().failed == 1) // the others are told at the row's end
+        tell(event::renewal_failed);
+    tell_followers([](held_lease& each) { each.finish_extension(errc::no_quorum); });
+    if (over())
+        return;
+    finish_extension(errc::no_quorum);
+    schedule_next();
 }
 
 } // namespace redlock::detail

@@ -1,18 +1,60 @@
 // SPDX-License-Identifier: BSL-1.0
 // rule S18
 #include "engine/held_lease.hpp"
+#include "engine/key_state.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <utility>
 
-// Readers of one client who share one key on the nodes (docs/protocol.md, rule S18). The one that leads renews it; the others
-// follow what it has confirmed; the last one gives it back.
+// The readers of one client that share a key (docs/protocol.md, rule S18).
 namespace redlock::detail {
+
+void reader_group::add(held_lease& follower)
+{
+    follower.group_index = static_cast<std::uint32_t>(followers_.size() - 1);
+    followers_.back() = &follower;
+}
+
+void reader_group::remove(held_lease& one)
+{
+    if (leader_ != &one)
+        return erase(one);
+    leader_ = &next_leader();
+    erase(*leader_);
+    leader_->take_lead(one);
+}
+
+void reader_group::pass_lead()
+{
+    if (followers_.empty() || leader_->may_lead() || !next_leader().may_lead())
+        return;
+    held_lease& before = *leader_;
+    remove(before);
+    make_room(); // in the memory of the one that leads now
+    add(before);
+    before.leave_lead_to(*leader_);
+}
+
+void reader_group::erase(held_lease& one)
+{
+    held_lease* const last = followers_.back();
+    followers_[one.group_index] = last;
+    last->group_index = one.group_index;
+    followers_.pop_back();
+}
+
+/// Prefers one that may lead.
+held_lease& reader_group::next_leader() const
+{
+    auto const able = std::ranges::find_if(followers_, &held_lease::may_lead);
+    return able == followers_.end() ? *followers_.back() : **able;
+}
 
 bool held_lease::may_be_joined(lock_state const& by) const
 {
-    core::duration const won = group_ ? group_->won : began_;
+    core::duration const won = group_ ? group_->won() : began_;
     core::lease_terms const& ours = lock().plan->terms;
     bool const alike = ours.renew && ours.tolerate_suspect == by.plan->terms.tolerate_suspect &&
                        lock().plan->kind.as_reader == &by.plan->kind;
@@ -25,63 +67,35 @@ boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<l
 {
     try {
         if (!group_)
-            group_ = new group{this, {}, began_};
-        group_->followers.push_back(nullptr);
+            group_ = new reader_group(*this, began_);
+        group_->make_room();
     } catch (std::bad_alloc const&) {
         on().lease_blocks.give(block);
         return nullptr;
     }
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(by, *this, attempts, waited));
     made->group_ = group_;
-    made->among_ = static_cast<std::uint32_t>(group_->followers.size() - 1);
-    group_->followers.back() = made.get();
-    made->machine_.follow(machine_);
+    group_->add(*made);
+    made->kept().follow(kept());
     made->begin();
     pass_lead();
     return made;
 }
 
-/// True: others go on with the key.
+/// \return do others go on with the key?
 bool held_lease::leave_group()
 {
-    group* const left = std::exchange(group_, nullptr);
-    if (!left)
+    auto const left = std::exchange(group_, nullptr);
+    if (!left || !left->has_others())
         return false;
-    if (left->followers.empty()) {
-        delete left;
-        return false;
-    }
     taken_back_ = true; // it is theirs
-    if (left->leader != this) {
-        left->remove(*this);
-        return true;
-    }
-    held_lease& leads = left->next_leader();
-    left->remove(leads);
-    left->leader = &leads;
-    leads.take_lead(*this);
+    left->remove(*this);
     return true;
 }
 
-void held_lease::group::remove(held_lease& one)
-{
-    held_lease* const last = followers.back();
-    followers[one.among_] = last;
-    last->among_ = one.among_;
-    followers.pop_back();
-}
-
-/// One that may, if there is one.
-held_lease& held_lease::group::next_leader() const
-{
-    auto const able = std::ranges::find_if(followers, &held_lease::may_lead);
-    return able == followers.end() ? *followers.back() : **able;
-}
-
-/// It has time left to renew the key, and gets on (rule H8).
 bool held_lease::may_lead() const
 {
-    return machine_.may_renew() && !hangs();
+    return kept().may_renew() && !hangs();
 }
 
 bool held_lease::leave_to_others(errc why)
@@ -92,38 +106,36 @@ bool held_lease::leave_to_others(errc why)
     return true;
 }
 
-/// Repeats an extension that is under way: its answers go to the former leader.
+/// What was asked for is asked again: the answers come to the one before.
 void held_lease::take_lead(held_lease& before)
 {
-    bool const extending = before.machine_.extending();
-    failed_ = before.failed_;
+    bool const extending = before.kept().extending();
     reached_.insert(before.reached_);
     history_.share(lock().wanted->tables(), before.history_);
     downgraded_ = downgraded_ || before.downgraded_;
-    machine_.lead(before.machine_);
+    kept().lead(before.kept());
     lock().wanted->led_by(before, *this);
     extending ? start_extension() : schedule();
 }
 
-/// A leader that may not lead any more leaves the key to a follower that may, if there is one.
+void held_lease::leave_lead_to(held_lease const& other)
+{
+    kept().follow(other.kept());
+}
+
 void held_lease::pass_lead()
 {
-    if (!group_ || group_->followers.empty() || may_lead() || !group_->next_leader().may_lead())
-        return;
-    group& ours = *group_;
-    (void)leave_group();
-    taken_back_ = false;
-    among_ = static_cast<std::uint32_t>(ours.followers.size());
-    ours.followers.push_back(this); // in the place of the one that leads now
-    group_ = &ours;
-    machine_.follow(ours.leader->machine_);
+    if (group_ && !follows())
+        group_->pass_lead();
 }
 
 void held_lease::follow()
 {
     if (lose_if_over()) // its own time may be, and it does not come back (rule H7)
         return leave_key();
-    machine_.follow(leader().machine_);
+    if (over())
+        return;
+    kept().follow(leader().kept());
     show(lease_state::held);
     finish_extension({});
     schedule();
@@ -132,42 +144,29 @@ void held_lease::follow()
 /// The key is lost to all of them, but not if only this one's time is over.
 std::vector<held_lease*> held_lease::end_group()
 {
-    bool const all = group_ && !follows() && machine_.cause() != core::lease_machine::loss::hold_ended;
-    if (!all) {
+    if (!group_ || follows() || kept().cause() == core::lease_machine::loss::hold_ended) {
         (void)leave_group();
         return {};
     }
-    auto others = std::move(group_->followers);
+    auto others = group_->take_followers();
     for (held_lease* const each : others) {
         intrusive_ptr_add_ref(each); // until it is told
         each->group_ = nullptr;
     }
-    delete std::exchange(group_, nullptr);
+    group_ = nullptr;
     return others;
 }
 
 void held_lease::lose_with(held_lease const& leader)
 {
     taken_back_ = true; // by the one that has led
-    stalled_ = leader.stalled_;
-    failed_ = leader.failed_;
-    history_.share(lock().wanted->tables(), leader.history_);
-    machine_.lose_with(leader.machine_);
-    lose();
-    leave_key();
+    if (!over()) {
+        history_.share(lock().wanted->tables(), leader.history_);
+        kept().lose_with(leader.kept());
+        lose();
+        leave_key();
+    }
     intrusive_ptr_release(this);
-}
-
-/// The context goes, and takes all of them.
-void held_lease::forget_group()
-{
-    group* const ours = group_;
-    if (!ours)
-        return;
-    ours->leader->group_ = nullptr;
-    for (held_lease* const each : ours->followers)
-        each->group_ = nullptr;
-    delete ours;
 }
 
 } // namespace redlock::detail

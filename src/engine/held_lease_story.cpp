@@ -14,7 +14,8 @@ namespace redlock::detail {
 
 void held_lease::keep(unsigned node, node_report&& said) noexcept
 {
-    history_.keep(lock().wanted->tables(), machine_, node, std::move(said), on().loop().now());
+    if (!is_lost()) // what is told of a loss does not change any more
+        history_.keep(lock().wanted->tables(), facts(), node, std::move(said), on().loop().now());
 }
 
 void held_lease::keep_failure(unsigned node, net::failure const& why) noexcept

@@ -3,20 +3,20 @@
 #include "net/node.hpp"
 #include "redis/resp.hpp"
 
-// How a holder hears that somebody else has touched its keys.
+// How a holder hears that another client has changed its keys.
 namespace redlock::detail {
 
 // rules S10 and P5
 bool held_lease::wants_watch() const
 {
-    return !watching_ && type().watches != kind::watching::nothing && lock().plan->options.renew &&
-           machine_.phase() == core::lease_phase::held;
+    return is_certain() && !kept().watching && type().watches != kind::watching::nothing &&
+           lock().plan->options.renew;
 }
 
 // rule W6
 void held_lease::start_watching()
 {
-    watching_ = true;
+    kept().watching = true;
     nodes().listen();
     for (unsigned i = 0; i != nodes().size(); ++i)
         watch_on(i);
@@ -34,11 +34,11 @@ void held_lease::watch_on(unsigned node)
         send(node, kind::request::owner);
 }
 
-/// Tracking ends with the connection, and changes in between are not reported.
+/// A node forgets with the connection whom it was to tell, and of changes meanwhile nobody has heard.
 void held_lease::on_usable(unsigned node)
 {
-    reached_.insert(node); // commands that waited for the connection are sent
-    if (watching_)
+    reached_.insert(node); // what waited for the connection is sent
+    if (!parted() && kept().watching)
         watch_on(node);
     if (type().watches == kind::watching::extensions)
         ask_whose();
@@ -46,9 +46,10 @@ void held_lease::on_usable(unsigned node)
 
 void held_lease::stop_watching()
 {
-    if (watching_)
-        nodes().stop_listening();
-    watching_ = false;
+    if (parted() || !kept().watching)
+        return;
+    kept().watching = false;
+    nodes().stop_listening();
 }
 
 void held_lease::on_watch(node_answer const& got)
@@ -58,21 +59,21 @@ void held_lease::on_watch(node_answer const& got)
         ask_whose();
 }
 
-/// If the key was not ours before, rivals come and go: each extension would wake them, and each of them us.
+/// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them would wake us.
 // rule W6
 void held_lease::invalidated(unsigned node)
 {
-    if (machine_.voted_for_us(node))
+    if (facts().holders.contains(node))
         ask_whose();
 }
 
-/// Not what a node says of it counts, but an extension, which every node answers (rule W6).
+/// One node's word does not count, but an extension does, which every node answers (rule W6).
 void held_lease::ask_whose()
 {
-    if (!watching_ || machine_.phase() != core::lease_phase::held)
+    if (!is_certain() || !kept().watching)
         return;
-    if (machine_.extending())
-        changed_ = true;
+    if (kept().extending())
+        kept().changed = true;
     else
         renew();
 }

@@ -3,6 +3,7 @@
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/wait_op.hpp"
+#include "kind/semaphore.hpp"
 #include <redlock/detail/error_access.hpp>
 #include <redlock/lease.hpp>
 

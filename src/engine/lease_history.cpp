@@ -67,20 +67,20 @@ std::vector<node_outcome> table_of(lease_history::record const& told, core::inst
 
 } // namespace
 
-bool lease_history::open(core::lease_machine const& machine) noexcept
+bool lease_history::open(core::lease_facts const& known) noexcept
 {
     if (record_)
         return true;
     try {
-        boost::intrusive_ptr<record> made(new record(machine.nodes()));
-        for (unsigned i = 0; i != machine.nodes(); ++i) {
-            if (!machine.voted_for_us(i))
+        boost::intrusive_ptr<record> made(new record(known.nodes));
+        for (unsigned i = 0; i != known.nodes; ++i) {
+            if (!known.holders.contains(i))
                 continue;
-            made->when[i] = machine.confirmed_by(i);
+            made->when[i] = known.confirmed_by(i);
             made->rows[i].result = node_result::granted;
         }
-        made->confirmed = machine.confirmed();
-        made->proven = machine.proven();
+        made->confirmed = known.confirmed;
+        made->proven = known.proven;
         record_ = std::move(made);
     } catch (std::bad_alloc const&) {
         return false;
@@ -88,14 +88,13 @@ bool lease_history::open(core::lease_machine const& machine) noexcept
     return true;
 }
 
-void lease_history::keep(std::mutex& guard, core::lease_machine const& machine, unsigned node,
-                         node_report&& said, core::instant now) noexcept
+void lease_history::keep(std::mutex& guard, core::lease_facts const& known, unsigned node, node_report&& said,
+                         core::instant now) noexcept
 {
-    bool const news = said.result != node_result::granted || record_;
-    if (!news || machine.phase() == core::lease_phase::lost)
+    if (said.result == node_result::granted && !record_)
         return;
     std::scoped_lock const held(guard);
-    if (!open(machine))
+    if (!open(known))
         return;
     record_->rows[node] = std::move(said);
     record_->when[node] = now;
@@ -107,37 +106,36 @@ void lease_history::share(std::mutex& guard, lease_history const& other) noexcep
     record_ = other.record_;
 }
 
-void lease_history::confirm(std::mutex& guard, core::lease_machine const& machine) noexcept
+void lease_history::confirm(std::mutex& guard, core::lease_facts const& known) noexcept
 {
     if (!record_)
         return;
     std::scoped_lock const held(guard);
-    record_->confirmed = machine.confirmed();
+    record_->confirmed = known.confirmed;
     record_->proven = true;
 }
 
-void lease_history::begin_round(std::mutex& guard, core::lease_machine const& machine) noexcept
+void lease_history::begin_round(std::mutex& guard, core::lease_facts const& known) noexcept
 {
-    if (!record_ || machine.votes() != machine.nodes())
+    if (!record_ || known.holders.size() != known.nodes)
         return;
     std::scoped_lock const held(guard);
     record_.reset();
 }
 
-void lease_history::close(std::mutex& guard, core::lease_machine const& machine, core::duration late,
-                          core::instant now) noexcept
+void lease_history::close(std::mutex& guard, core::lease_facts const& known, core::node_set silent,
+                          core::duration late, core::instant now) noexcept
 {
     std::scoped_lock const held(guard);
-    if (!open(machine))
+    if (!open(known))
         return;
     record& told = *record_;
     told.ended = now;
     told.late = late;
-    core::instant const asked = machine.extension_sent();
-    for (unsigned i = 0; i != machine.nodes(); ++i)
-        if (machine.awaits(i) && told.when[i].boot < asked.boot && late == core::duration::zero()) {
+    for (unsigned i = 0; i != known.nodes && late == core::duration::zero(); ++i)
+        if (silent.contains(i) && told.when[i].boot < known.asked.boot) {
             told.rows[i] = {};
-            told.when[i] = asked;
+            told.when[i] = known.asked;
         }
 }
 

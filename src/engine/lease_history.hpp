@@ -3,6 +3,7 @@
 
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
+#include "core/tally.hpp"
 #include "engine/node_report.hpp"
 #include <redlock/node_outcome.hpp>
 
@@ -35,17 +36,18 @@ public:
 
     [[nodiscard]] bool empty() const { return !record_; }
 
-    void keep(std::mutex& guard, core::lease_machine const&, unsigned node, node_report&&,
+    void keep(std::mutex& guard, core::lease_facts const&, unsigned node, node_report&&,
               core::instant now) noexcept;
     /// Takes over the answers about another lease, whose key is this one's, too.
     void share(std::mutex& guard, lease_history const&) noexcept;
     /// A majority has confirmed it.
-    void confirm(std::mutex& guard, core::lease_machine const&) noexcept;
+    void confirm(std::mutex& guard, core::lease_facts const&) noexcept;
     /// A round begins: if all nodes confirmed the last one, nothing of it is worth telling.
-    void begin_round(std::mutex& guard, core::lease_machine const&) noexcept;
+    void begin_round(std::mutex& guard, core::lease_facts const&) noexcept;
     /// The lease is lost: what is told of it does not change any more.
     /// \param late so long this client's thread did not run, if that is the cause
-    void close(std::mutex& guard, core::lease_machine const&, core::duration late,
+    /// \param silent nodes whose answers the last round awaits
+    void close(std::mutex& guard, core::lease_facts const&, core::node_set silent, core::duration late,
                core::instant now) noexcept;
 
     /// ": last confirmed 5.0 s ago; ..." and what each node said. Any thread.
@@ -56,7 +58,7 @@ public:
               std::vector<node_outcome>& table) const;
 
 private:
-    [[nodiscard]] bool open(core::lease_machine const&) noexcept;
+    [[nodiscard]] bool open(core::lease_facts const&) noexcept;
 
     boost::intrusive_ptr<record> record_; ///< null: all nodes confirm
 };

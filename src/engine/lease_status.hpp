@@ -17,6 +17,7 @@
 namespace redlock::detail {
 
 class engine;
+class held_lease;
 
 /// A lease's properties that any thread may read. Changes are published by the client's executor.
 class lease_status {
@@ -41,6 +42,13 @@ public:
     [[nodiscard]] bool is_shared() const { return shared_.load(std::memory_order_acquire); }
     /// The holder gets on (rule H8).
     void progress();
+
+    /// \name A list of leases whose handles went when there was no memory to say so
+    /// Nobody is left who asks for how long such a lease was waited for.
+    ///@{
+    void drop_behind(held_lease* before) { dropped_before_ = before; }
+    [[nodiscard]] held_lease* dropped_before() const { return dropped_before_; }
+    ///@}
 
     /// The engine, which outlives the lease, and what the lease works with.
     [[nodiscard]] engine& client() const { return lock_->client(); }
@@ -89,7 +97,10 @@ private:
     std::atomic<core::duration::rep> deadline_boot_;
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_;
-    core::duration const waited_;
+    union {
+        core::duration waited_;
+        held_lease* dropped_before_;
+    };
     core::fence const number_;
     nonce const nonce_;
     std::uint32_t const attempts_;

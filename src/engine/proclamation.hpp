@@ -3,6 +3,8 @@
 #pragma once
 
 #include "kind/election.hpp"
+#include "kind/kind.hpp"
+#include "kind/lease_words.hpp"
 #include "redis/writer.hpp"
 
 #include <cstdint>
@@ -11,8 +13,8 @@
 
 namespace redlock::detail {
 
-/// A leader's announcement, as the nodes have it (docs/protocol.md, rule EL2).
-class proclamation {
+/// What a leader tells of itself, as the nodes have it (docs/protocol.md, rule EL2).
+class proclamation final : public kind::lease_words {
 public:
     /// \throws std::bad_alloc
     explicit proclamation(std::string_view value)
@@ -31,8 +33,8 @@ public:
             text_.insert(0, std::string_view(redis::digits(part)));
         }
     }
-    /// Once it has replaced what was said before.
-    [[nodiscard]] std::string const& text() const { return text_; }
+    void add_to(kind::subject& said, bool) const override { said.proclaimed = text_; }
+    [[nodiscard]] bool are_observed() const override { return true; }
 
 private:
     std::string text_;

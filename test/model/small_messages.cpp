@@ -60,7 +60,7 @@ void small_steps::read(small_world& w, unsigned c, unsigned n, message m) const
     auto const answer = m.number == 1 ? said::mine : m.number == 2 ? said::repaired : said::not_mine;
     if (answer == said::not_mine && me.lease.extending())
         me.denied = static_cast<std::uint8_t>(me.denied | 1U << n);
-    settle_round(w, c, me.lease.answer(n, answer, clock(w)));
+    settle_round(w, c, me.lease.answer(me.round, n, answer, clock(w)));
 }
 
 void small_steps::read_attempt(small_world& w, unsigned c, unsigned n, message m) const

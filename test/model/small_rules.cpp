@@ -52,8 +52,8 @@ void small_steps::client_actions(small_world const& w, std::uint8_t c, std::vect
     out.push_back({kind::release, c});
     if (!me.lease.extending() && me.rounds_done < scope_.rounds[c])
         out.push_back({kind::begin_round, c});
-    if (me.lease.extending() && (scope_.timeless || core::reached(me.lease.extension_sent(),
-                                                                  now - core::duration{one_tick} * 9 / 10)))
+    if (me.lease.extending() &&
+        (scope_.timeless || core::reached(me.round.sent, now - core::duration{one_tick} * 9 / 10)))
         out.push_back({kind::end_round, c});
     if (core::reached(me.lease.deadline(), now))
         out.push_back({kind::look_at_clock, c});

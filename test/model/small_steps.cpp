@@ -101,6 +101,7 @@ void small_steps::start(small_world& w, unsigned c) const
     me.granted_before_attempt = w.largest_token;
     me.attempt = core::attempt(agreement_of(scope_), small_nodes, clock(w));
     me.lease = core::lease_machine(terms_of(scope_), small_nodes, {}, {});
+    me.round = {};
     auto const p = static_cast<std::uint32_t>(proposal(w, c));
     auto step = core::attempt::step::pending;
     for (unsigned n = 0; n != small_nodes; ++n) {
@@ -150,6 +151,7 @@ void small_steps::win(small_world& w, unsigned c) const
     }
     me.now = doing::holding;
     me.lease = core::lease_machine(terms_of(scope_), small_nodes, from, me.attempt.holders());
+    me.round = {};
     me.round_number = 0;
     me.token = static_cast<std::uint32_t>(me.attempt.token());
     if (scope_.fenced) {
@@ -178,13 +180,13 @@ void small_steps::begin_round(small_world& w, unsigned c) const
     ++me.rounds_done;
     me.denied = 0;
     me.granted_before_round = w.largest_token;
-    me.lease.extension_started(clock(w));
+    me.lease.extension_started(me.round, clock(w));
     auto last = core::lease_machine::outcome::pending;
     for (unsigned n = 0; n != small_nodes && me.lease.extending(); ++n) {
         if (votes(w, n) || !applies(rule::quarantine_binds_the_holder))
             send(w, c, n, {.what = what::extend, .round = me.round_number, .number = me.token});
         else
-            last = me.lease.answer(n, core::extension_answer::failed, clock(w));
+            last = me.lease.answer(me.round, n, core::extension_answer::failed, clock(w));
     }
     settle_round(w, c, last);
 }
@@ -244,7 +246,7 @@ void small_steps::take(small_world& w, action a) const
     case kind::start: start(w, a.client); break;
     case kind::give_up_attempt: follow(w, a.client, me.attempt.time_out()); break;
     case kind::begin_round: begin_round(w, a.client); break;
-    case kind::end_round: settle_round(w, a.client, me.lease.time_out(clock(w))); break;
+    case kind::end_round: settle_round(w, a.client, me.lease.time_out(me.round, clock(w))); break;
     case kind::release:
         look(w, a.client);
         if (me.lease.release())

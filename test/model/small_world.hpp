@@ -92,6 +92,7 @@ struct small_world {
         explicit client(scope const&);
         core::attempt attempt;
         core::lease_machine lease;
+        core::lease_round round;
         std::uint32_t token = 0;
         std::uint32_t highest_seen = 0;
         std::uint32_t granted_before_attempt = 0; ///< the largest token when the attempt began

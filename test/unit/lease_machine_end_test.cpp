@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(lease_is_lost_one_millisecond_before_its_deadline)
     BOOST_TEST(raw_ahead.due(instant{at(5ms).boot, at(8907ms).raw}) == 'L');
 
     lease asking;
-    asking.machine.extension_started(at(8900ms)); // an answer on its way buys no time
+    asking.begin(at(8900ms)); // an answer on its way buys no time
     BOOST_TEST(asking.next_us() == us(8907ms));
     BOOST_TEST(asking.due(8907ms) == 'L');
 }
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(refusals_after_round_timeout_do_not_count)
 {
     lease l;
     BOOST_TEST(l.round(3s, "0n") == ".");
-    BOOST_TEST((l.machine.time_out(at(4s)) == lease_machine::outcome::failed));
+    BOOST_TEST((l.time_out(at(4s)) == lease_machine::outcome::failed));
     BOOST_TEST(l.answers("1n 2n", 4s) == "..");
     BOOST_TEST(l.machine.phase() == held);
     BOOST_TEST(l.round(5s, "0n 1n") == ".L");
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(tolerated_suspect_is_held_again_when_ownership_is_proven)
     BOOST_TEST(l.deadline_us() == us(18007ms));
     BOOST_TEST(l.next_us() == us(12099ms));
     BOOST_TEST(l.due(12099ms - 1ns) == '-');
-    l.machine.extension_started(at(12099ms));
+    l.begin(at(12099ms));
     BOOST_TEST(l.due(18006ms) == 'S');               // once more
     BOOST_TEST(l.answers("0m 1m", 18100ms) == ".E"); // begun before the deadline, ended in the grace
     BOOST_TEST(l.machine.phase() == held);

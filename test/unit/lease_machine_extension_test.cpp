@@ -38,10 +38,10 @@ BOOST_AUTO_TEST_CASE(extension_counts_only_within_its_own_validity)
         BOOST_TEST(l.deadline_us() == us(r.expected == ".E" ? 11908ms : 8908ms));
     }
     lease slept{patient};
-    slept.machine.extension_started(at(3000ms));
-    (void)slept.machine.answer(0, extension_answer::mine, at(3100ms));
+    slept.begin(at(3000ms));
+    (void)slept.answer(0, extension_answer::mine, at(3100ms));
     instant const woken{at(11908ms).boot, at(3100ms).raw};
-    BOOST_TEST((slept.machine.answer(1, extension_answer::mine, woken) == lease_machine::outcome::failed));
+    BOOST_TEST((slept.answer(1, extension_answer::mine, woken) == lease_machine::outcome::failed));
     BOOST_TEST(slept.deadline_us() == us(8908ms));
 }
 
@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(answer_read_after_deadline_does_not_revive_lease)
         }
     }
     lease slept;
-    slept.machine.extension_started(at(8000ms));
+    slept.begin(at(8000ms));
     instant const woken{at(8908ms).boot, at(8001ms).raw};
-    BOOST_TEST((slept.machine.answer(0, extension_answer::mine, woken) == lease_machine::outcome::lost));
+    BOOST_TEST((slept.answer(0, extension_answer::mine, woken) == lease_machine::outcome::lost));
 }
 
 // rule H5
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(late_vote_counts_from_next_extension_on)
     BOOST_TEST(granted_before.round(3s, "2m 0m") == ".E");
 
     lease granted_meanwhile{nine_seconds, 3, "01"};
-    granted_meanwhile.machine.extension_started(at(3s));
+    granted_meanwhile.begin(at(3s));
     granted_meanwhile.machine.late_grant(2, at(3s));
     BOOST_TEST(granted_meanwhile.answers("2m 0m", 3s) == "..");
     BOOST_TEST(granted_meanwhile.round(4s, "2m 0m") == ".E");
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(new_extension_starts_its_count_at_zero)
     BOOST_TEST(l.round(3s, "0m") == ".");
     BOOST_TEST(l.machine.extending());
     BOOST_TEST(l.round(4s, "1m") == "."); // a new round, at nought
-    BOOST_TEST((l.machine.extension_sent() == at(4s)));
+    BOOST_TEST((l.open.sent == at(4s)));
     BOOST_TEST(l.deadline_us() == us(8908ms));
     BOOST_TEST(l.answers("2m", 4s) == "E");
     BOOST_TEST(l.deadline_us() == us(12908ms));

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(handed_over_lease_keeps_its_deadline)
 BOOST_AUTO_TEST_CASE(handed_over_lease_forgets_extension_under_way)
 {
     lease l{nine_seconds};
-    l.machine.extension_started(at(3s));
+    l.begin(at(3s));
     l.machine = l.machine.handed_over(nine_seconds, at(4s));
     BOOST_TEST(!l.machine.extending());
     BOOST_TEST(l.deadline_us() == us(8908ms));
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(lease_that_leads_renews_from_then_on)
     lease leader{nine_seconds};
     lease l{nine_seconds};
     l.machine.follow(leader.machine);
-    leader.machine.extension_started(at(3s));
+    leader.begin(at(3s));
     l.machine.lead(leader.machine);
     BOOST_TEST(!l.machine.extending());
     BOOST_TEST(l.due(3s) == 'R');

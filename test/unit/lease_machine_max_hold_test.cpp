@@ -49,14 +49,14 @@ BOOST_AUTO_TEST_CASE(max_hold_counts_on_clock_that_ran_further)
 {
     lease l{with(20s)};
     instant const slept{at(8s).boot, at(3s).raw}; // five seconds suspended
-    l.machine.extension_started(slept);
-    (void)l.machine.answer(0, extension_answer::mine, slept);
-    BOOST_TEST((l.machine.answer(1, extension_answer::mine, slept) == lease_machine::outcome::extended));
+    l.begin(slept);
+    (void)l.answer(0, extension_answer::mine, slept);
+    BOOST_TEST((l.answer(1, extension_answer::mine, slept) == lease_machine::outcome::extended));
     BOOST_TEST(us(remaining(l.machine.deadline(), slept)) == us(8908ms));
     instant const later = slept + 6s;
-    l.machine.extension_started(later);
-    (void)l.machine.answer(0, extension_answer::mine, later);
-    (void)l.machine.answer(1, extension_answer::mine, later);
+    l.begin(later);
+    (void)l.answer(0, extension_answer::mine, later);
+    (void)l.answer(1, extension_answer::mine, later);
     BOOST_TEST(us(remaining(l.machine.deadline(), later)) == us(6s)); // 20 - 8 - 6
 }
 

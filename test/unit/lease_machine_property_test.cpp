@@ -42,7 +42,7 @@ public:
 
     void start()
     {
-        machine_.extension_started(now_);
+        machine_.extension_started(round_, now_);
         sent_ = now_;
         known_ = holders_;
         answered_ = mine_ = refused_ = {};
@@ -53,7 +53,7 @@ public:
     void answer(unsigned node, extension_answer said)
     {
         bool const known_in_time = !reached(machine_.deadline(), now_);
-        auto const outcome = machine_.answer(node, said, now_);
+        auto const outcome = machine_.answer(round_, node, said, now_);
         if (!over_ && too_late()) {
             RC_ASSERT(outcome == lease_machine::outcome::lost);
             RC_ASSERT(machine_.phase() == lost);
@@ -138,6 +138,7 @@ private:
 
     lease_terms const terms_;
     lease_machine machine_;
+    lease_round round_{};
     node_set holders_;
     node_set known_;
     node_set answered_;

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(lease_is_renewed_after_a_third_of_its_ttl)
         BOOST_TEST(l.due(r.renewal - 1ns) == '-');
         BOOST_TEST(l.due(r.renewal) == 'R');
         BOOST_TEST(l.due(r.renewal) == 'R'); // until it is started
-        l.machine.extension_started(at(r.renewal));
+        l.begin(at(r.renewal));
         BOOST_TEST(l.due(r.renewal) == '-');
         BOOST_TEST(l.next_us() == us(validity(r.ttl) - 1ms));
     }

@@ -76,9 +76,9 @@ BOOST_AUTO_TEST_CASE(timed_out_extension_drops_votes_of_silent_nodes)
 {
     lease l;
     BOOST_TEST(l.round(3000ms, "0m") == ".");
-    BOOST_TEST((l.machine.time_out(at(3500ms)) == lease_machine::outcome::failed));
+    BOOST_TEST((l.time_out(at(3500ms)) == lease_machine::outcome::failed));
     BOOST_TEST(l.machine.votes() == 1U);
-    BOOST_TEST((l.machine.time_out(at(3500ms)) == lease_machine::outcome::pending));
+    BOOST_TEST((l.time_out(at(3500ms)) == lease_machine::outcome::pending));
     BOOST_TEST(l.round(4000ms, "0m 1m") == ".E"); // known as holders all the same (rule H5)
     BOOST_TEST(l.machine.votes() == 2U);
 }

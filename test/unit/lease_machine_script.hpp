@@ -79,6 +79,13 @@ struct lease {
     char due(duration now) { return due(at(now)); }
     char due(instant now) { return "-RSL"[static_cast<std::size_t>(machine.due(now))]; }
 
+    void begin(instant sent) { machine.extension_started(open, sent); }
+    lease_machine::outcome answer(unsigned node, extension_answer said, instant now)
+    {
+        return machine.answer(open, node, said, now);
+    }
+    lease_machine::outcome time_out(instant now) { return machine.time_out(open, now); }
+
     /// "0m 1n 2f 3r": mine, not mine, failed, repaired. For each: pending, Extended, Failed or Lost.
     std::string answers(std::string const& script, duration now)
     {
@@ -86,13 +93,13 @@ struct lease {
         std::istringstream words(script);
         for (std::string word; words >> word;)
             told += ".EFL"[static_cast<std::size_t>(
-                machine.answer(static_cast<unsigned>(word[0] - '0'), parse_answer(word[1]), at(now)))];
+                answer(static_cast<unsigned>(word[0] - '0'), parse_answer(word[1]), at(now)))];
         return told;
     }
 
     std::string round(duration sent, std::string const& script, duration now)
     {
-        machine.extension_started(at(sent));
+        begin(at(sent));
         return answers(script, now);
     }
     std::string round(duration sent, std::string const& script) { return round(sent, script, sent); }
@@ -111,6 +118,7 @@ struct lease {
 
     lease_terms const terms;
     lease_machine machine;
+    lease_round open{};
 };
 
 } // namespace redlock::test

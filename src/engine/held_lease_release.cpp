@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/local_queue.hpp"
+#include "core/passage.hpp"
+#include "core/tally.hpp"
+#include "engine/held_lease.hpp"
+#include "engine/key_state.hpp"
+#include "engine/replies.hpp"
+#include "net/node.hpp"
+#include <redlock/observer.hpp>
+
+#include <chrono>
+#include <utility>
+
+// How a lease that was given up is released: behind everything that was sent before on each connection, so that no extension
+// comes after it.
+namespace redlock::detail {
+
+using meaning = kind::answer::meaning;
+
+// rules Q5, Q11 and R1
+void held_lease::start_release()
+{
+    parting& leaves = *parted();
+    leaves.begin();
+    on().life.release_began();
+    bool const queues = lock().plan->queues() && !on().life.closing();
+    if (queues && type().opens_window())
+        offer_window();
+    if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(leaves))
+        return;
+    on().loop().schedule_after(*this, lock().plan->node_timeout);
+    release_on(nodes().all(), type().release_word());
+}
+
+/// What this client knows of other clients that want the lock. Of several names, the one that was in the way last counts.
+core::local_queue& held_lease::of_name() const
+{
+    key_state& its = *lock().wanted;
+    return its.one(its.in_the_way()).local();
+}
+
+/// Otherwise unqueued clients would never find the lock free (rule Q19).
+// rule Q19
+void held_lease::offer_window()
+{
+    core::instant const now = on().loop().now();
+    auto const window = on().turn();
+    core::passage& passing = of_name().passing();
+    if (passing.owes_turn(lock().plan->batch_policy.period, window, now))
+        passing.left_free(now + window);
+}
+
+/// Equal for each node, and when it is said again.
+kind::queue_words held_lease::release_words() const
+{
+    bool const leaves_free = parted() && parted()->leaves_free;
+    auto const passed = of_name().passing().lasted(on().loop().now());
+    auto const time = leaves_free ? on().turn() : passed;
+    return {.leaves_free = leaves_free, .time = std::chrono::floor<std::chrono::microseconds>(time)};
+}
+
+/// The queue node is told first, so that nobody takes on the other nodes what is handed on (rule Q11).
+/// \return false: there is no queue
+// rule Q11
+bool held_lease::release_in_queue(parting& leaves)
+{
+    auto const node = on().lines.node_of(lock(), {});
+    if (!node)
+        return false;
+    core::duration const whole = lock().plan->node_timeout;
+    leaves.queue_node = static_cast<std::uint8_t>(*node);
+    leaves.leaves_free = of_name().passing().is_left_free(on().loop().now());
+    leaves.may_be_claimed = !leaves.leaves_free;
+    // New readers and permits heed the queue node (rule Q11).
+    leaves.is_put_off = leaves.may_be_claimed && !type().heeds();
+    on().loop().schedule_after(*this, leaves.is_put_off ? on().patience(whole / 2) : whole);
+    if (leaves.is_put_off)
+        on().life.put_off_release(*this);
+    send(*node, kind::request::give_back);
+    if (!leaves.is_put_off)
+        release_on(leaves.others(), type().release_word());
+    return true;
+}
+
+/// Called when the queue node has answered, or has had its time.
+void held_lease::release_the_rest()
+{
+    parting* const leaves = parted();
+    if (!leaves || !std::exchange(leaves->is_put_off, false))
+        return;
+    link.unlink();
+    if (!leaves->under_way)
+        return;
+    core::duration const whole = lock().plan->node_timeout;
+    on().loop().schedule_after(*this, whole - on().patience(whole / 2));
+    release_late(leaves->others(), type().release_word());
+}
+
+/// A waiter of this client may have asked there meanwhile, and found the key: nobody reports our own change (rule W2).
+void held_lease::release_late(core::node_set where, kind::request word)
+{
+    release_on(where, word);
+    lock().wanted->changed_here(where);
+}
+
+void held_lease::release_on(core::node_set where, kind::request word)
+{
+    runtime::draft_buffer const buffer(on());
+    draft const release = make_draft(word, buffer.text);
+    core::node_set const sent = send_at_once(release, where);
+    if (sent == where)
+        return;
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        net::node& to = nodes().at(i);
+        if (sent.contains(i) || !where.contains(i))
+            continue;
+        if (to.make_reachable()) {
+            send(to, release);
+        } else {
+            keep_failure(i, to.last_failure());
+            fail_release(i);
+        }
+    }
+}
+
+/// A node that has no queue is told as the others are. For several names each node is asked to serve its queues, but only the
+/// queue node tells whether its keys may be claimed.
+// rule M3
+void held_lease::on_given_back(node_answer const& got)
+{
+    parting& leaves = *parted();
+    bool const understood = got.said.what != meaning::error;
+    if (got.said.what == meaning::handed_on)
+        leaves.may_be_claimed = true;
+    else if (understood && got.node == leaves.queue_node)
+        leaves.may_be_claimed = false;
+    if (understood) {
+        on_release(got);
+    } else {
+        key_state& name = lock().wanted->one(lock().wanted->in_the_way());
+        on().lines.refused(got.node, name, got.reply);
+        release_late(core::node_set(got.node));
+    }
+    release_the_rest();
+}
+
+void held_lease::on_release(node_answer const& got)
+{
+    bool const ours = got.said.what == meaning::granted || got.said.what == meaning::handed_on;
+    bool const answered = ours || got.said.what == meaning::denied;
+    if (got.said.what == meaning::error)
+        nodes().note(got.node, "release", got.reply);
+    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())
+        return send(got.node, kind::request::lock_release);
+    if (!history_.empty() || !ours) {
+        node_report row;
+        report(got, type(), row);
+        keep(got.node, std::move(row));
+    }
+    parting& leaves = *parted();
+    if (answered)
+        leaves.tally.answered(ours || leaves.may_be_claimed);
+    else
+        leaves.tally.missed();
+    settle_release(got.node);
+}
+
+void held_lease::on_release_silence(unsigned node, net::failure const& why)
+{
+    release_the_rest();
+    if (send_release_again(node, why))
+        return;
+    if (!why.unsent)
+        reached_.insert(node); // with it a vote that waited for the connection, too
+    keep_failure(node, why);
+    // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
+    bool const cut_off = on().life.closed() && !why.unsent && parted()->is_confirmed();
+    if (!cut_off)
+        fail_release(node);
+}
+
+/// The node may hold the key for as long as it lives, if anything of it was sent there.
+void held_lease::fail_release(unsigned node)
+{
+    if (reached_.contains(node))
+        on().clean.keep(node, owed());
+    parted()->tally.missed();
+    settle_release(node);
+}
+
+void held_lease::settle_release(unsigned node)
+{
+    parting& leaves = *parted();
+    if (!leaves.under_way)
+        return;
+    leaves.awaited.erase(core::node_set(node));
+    if (leaves.tally.decided(nodes().size()))
+        finish_release();
+}
+
+// rule R2
+void held_lease::finish_release()
+{
+    using verdict = core::release_tally::result;
+    parting& leaves = *parted();
+    leaves.under_way = false;
+    on().loop().cancel(*this);
+    bool const confirmed = leaves.is_confirmed();
+    auto const said = leaves.tally.verdict(nodes().size());
+    boost::system::error_code const result = said == verdict::was_gone    ? make_error_code(errc::lease_lost)
+                                             : said == verdict::confirmed ? boost::system::error_code{}
+                                                                          : make_error_code(errc::no_quorum);
+    for (unsigned i = 0; i != nodes().size() && !confirmed; ++i)
+        if (leaves.awaited.contains(i))
+            keep_silence(i);
+    on().life.release_ended(confirmed);
+    if (observer* const watcher = on().its.watcher())
+        watcher->on_release({lock().name(), result, leaves.tally.answers(), nodes().size()});
+    finish_all(waiting_, result);
+}
+
+} // namespace redlock::detail

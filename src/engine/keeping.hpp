@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/lease_machine.hpp"
+#include "core/tally.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+
+namespace redlock::detail {
+
+/// How a lease is kept: a machine that decides, the round that is under way, and what has been noticed meanwhile. A round
+/// has memory of its own only until all nodes have confirmed it.
+class keeping final : public core::lease_machine {
+public:
+    explicit keeping(core::lease_machine const& machine) : core::lease_machine(machine) {}
+
+    /// Opens a round. \throws std::bad_alloc
+    void open_round(core::instant now)
+    {
+        if (!round_)
+            round_ = std::make_unique<core::lease_round>();
+        extension_started(*round_, now);
+    }
+    /// May an answer to the last round still mean something?
+    [[nodiscard]] bool hears() const { return round_ && !over(); }
+    [[nodiscard]] outcome answer(unsigned node, core::extension_answer said, core::instant now)
+    {
+        auto const result = core::lease_machine::answer(*round_, node, said, now);
+        if (!extending() && !over() && round_->is_complete())
+            round_.reset();
+        return result;
+    }
+    [[nodiscard]] outcome time_out(core::instant now) { return core::lease_machine::time_out(*round_, now); }
+    /// When the last round was sent.
+    [[nodiscard]] core::instant asked() const { return round_ ? round_->sent : confirmed(); }
+    [[nodiscard]] core::lease_facts facts() const { return core::lease_machine::facts(round_.get()); }
+    /// Nodes of which the round that is open has no answer yet.
+    [[nodiscard]] core::node_set silent() const
+    {
+        if (!extending())
+            return {};
+        core::node_set nodes = core::node_set::first(this->nodes());
+        nodes.erase(round_->answers.answered());
+        return nodes;
+    }
+    /// When the round that is open times out.
+    [[nodiscard]] std::optional<core::instant> round_ends(core::duration patience) const
+    {
+        return extending() ? std::optional(round_->sent + patience) : std::nullopt;
+    }
+    [[nodiscard]] core::duration late_by(core::duration patience, core::instant now) const
+    {
+        auto const ends = round_ends(patience);
+        return core::lease_machine::late_by(ends ? ends : renewal_due(), now);
+    }
+    /// Renews the key of the one before from now on.
+    void lead(keeping const& before)
+    {
+        failed = before.failed;
+        round_.reset();
+        core::lease_machine::lead(before);
+    }
+    /// Loses the key with the one that leads.
+    void lose_with(keeping const& leader)
+    {
+        failed = leader.failed;
+        stalled = leader.stalled;
+        core::lease_machine::lose_with(leader);
+    }
+
+    void round_failed()
+    {
+        if (failed != std::numeric_limits<std::uint8_t>::max())
+            ++failed;
+    }
+
+    std::uint8_t failed = 0;   ///< rounds in a row, as far as it can count
+    bool stalled : 1 = false;  ///< its holder does not get on (rule H8)
+    bool watching : 1 = false; ///< nodes tell when the key changes
+    bool changed : 1 = false;  ///< a key, while a round was under way
+
+private:
+    std::unique_ptr<core::lease_round> round_;
+};
+
+} // namespace redlock::detail
