@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_SUITE(replica_groups)
 // rule N8
 BOOST_AUTO_TEST_CASE(two_masters_never_give_one_vote_twice)
 {
-    constexpr unsigned schedules = 4'000;
+    constexpr unsigned schedules = 1'000;
     std::array<unsigned, 2> voted{};
     for (unsigned seed = 1; seed <= schedules; ++seed) {
         torn_group group(seed);
@@ -179,8 +179,8 @@ BOOST_AUTO_TEST_CASE(two_masters_never_give_one_vote_twice)
                     continue;
                 ++voted[static_cast<std::size_t>(server)];
                 last[static_cast<std::size_t>(server)] = now;
-                BOOST_TEST_REQUIRE(now >= last[static_cast<std::size_t>(1 - server)] + key_life,
-                                   "seed " << seed << ", server " << server << " at " << now);
+                if (now < last[static_cast<std::size_t>(1 - server)] + key_life)
+                    BOOST_FAIL("seed " << seed << ", server " << server << " at " << now);
             }
         }
     }
