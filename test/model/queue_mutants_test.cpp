@@ -4,6 +4,7 @@
 #include "model/rules.hpp"
 #include "model/schedules.hpp"
 #include "model/search.hpp"
+#include "model/settings.hpp"
 #include "model/without.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -11,14 +12,14 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <string_view>
 
 namespace redlock::model {
 
 namespace {
 
-/// A rule that is left out, and the scope in which a search has to notice: through all states, or along random
-/// schedules.
+/// A rule that is left out, and the scope in which a search has to notice: through all states, or along random schedules.
 struct queue_mutant {
     queue_mutant(char const* its_name, core::rule r, queue_scope const& s)
         : name(its_name), core_rules(core::bit(r)), searched(s)
@@ -31,7 +32,7 @@ struct queue_mutant {
     std::uint64_t core_rules = 0;
     std::uint64_t model_rules = 0;
     queue_scope searched;
-    std::uint64_t seed = 0; ///< for random schedules; 0: all states
+    std::uint64_t seed = 0; ///< of random schedules; 0: all states
 };
 
 constexpr queue_scope two_ticks(queue_scope s)
@@ -100,8 +101,6 @@ queue_mutant const rules_left_out[] = {
     {"vote only if free: reader", rule::vote_only_if_free, writer_and_reader},
     // rule Q6
     {"claim compares owners", rule::claim_compares_owners, writer_and_two_readers},
-    // rule Q6
-    {"claim compares all owners: readers", rule::claim_compares_all_owners, writer_and_two_readers},
     {"claim compares all owners: permits", rule::claim_compares_all_owners, writer_two_permits},
     // rule Q14
     {"exact vote compares owners", rule::exact_vote_compares_owners, three_permits, 1},
@@ -109,15 +108,8 @@ queue_mutant const rules_left_out[] = {
     {"lease ends before its release", rule::lease_ends_before_its_release, writer_and_reader},
     // rule Q5
     {"late vote is taken back without a name", rule::late_vote_is_taken_back_without_a_name, two_writers},
-    {"other permits are taken back without a name", rule::late_vote_is_taken_back_without_a_name,
-     three_permits, 3},
     // rules Q6 and K2
     {"call is no vote", rule::call_is_no_vote, two_writers_and_reader},
-    // rule Q3
-    {"late call is void: shorter entry", rule::late_call_is_void, writer_two_readers_deaf},
-    {"late call is void: extension", rule::late_call_is_void, called_twice},
-    // rule Q8
-    {"repeated claim keeps its sending", rule::repeated_claim_keeps_its_sending, two_writers_long_window},
     // rule Q8
     {"only refusals are asked again", core::rule::only_refusals_are_asked_again, repeated_claim},
     // rule Q5
@@ -127,8 +119,6 @@ queue_mutant const rules_left_out[] = {
     {"lease reads from its downgrade on", rule::lease_reads_from_its_downgrade_on, downgrade},
     // rules Q6 and S1
     {"each reader has its own end", rule::each_reader_has_its_own_end, two_ticks(writer_and_two_readers), 1},
-    {"extension adds no reader", rule::extension_adds_no_reader, extension},
-    {"known before the round", rule::known_before_the_round, extension},
     // rule Q5
     {"shared nonce ends with its last lease", rule::shared_nonce_ends_with_its_last_lease,
      writer_and_two_readers},
@@ -146,6 +136,21 @@ queue_mutant const rules_left_out[] = {
     {"more than half", core::rule::more_than_half, two_writers},
 };
 
+/// Only after more than 100 000 states, or 50 000 schedules.
+queue_mutant const rules_found_late[] = {
+    // rule Q6
+    {"claim compares all owners: readers", rule::claim_compares_all_owners, writer_and_two_readers},
+    {"other permits are taken back without a name", rule::late_vote_is_taken_back_without_a_name,
+     three_permits, 3},
+    // rule Q3
+    {"late call is void: shorter entry", rule::late_call_is_void, writer_two_readers_deaf},
+    {"late call is void: extension", rule::late_call_is_void, called_twice},
+    // rule Q8
+    {"repeated claim keeps its sending", rule::repeated_claim_keeps_its_sending, two_writers_long_window},
+    {"extension adds no reader", rule::extension_adds_no_reader, extension},
+    {"known before the round", rule::known_before_the_round, extension},
+};
+
 search_result search_for(queue_mutant const& m)
 {
     constexpr std::uint64_t most_schedules = 500'000;
@@ -153,28 +158,42 @@ search_result search_for(queue_mutant const& m)
                        : random_schedules<queue_steps>(m.searched, m.seed).run(most_schedules);
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_SUITE(queue_mutants)
-
 /// MODEL_MUTANTS selects mutants by a part of their names, and prints the ways to their flaws.
-BOOST_AUTO_TEST_CASE(every_rule_of_the_queue_left_out_breaks_a_promise)
+char const* named()
 {
-    char const* const named =
-        std::getenv("MODEL_MUTANTS"); // NOLINT(concurrency-mt-unsafe): nobody changes the environment
-    for (queue_mutant const& m : rules_left_out) {
-        if (named && std::string_view(m.name).find(named) == std::string_view::npos)
+    return std::getenv("MODEL_MUTANTS"); // NOLINT(concurrency-mt-unsafe): nobody changes the environment
+}
+
+void leave_out_of_queue(std::span<queue_mutant const> rules)
+{
+    for (queue_mutant const& m : rules) {
+        if (named() && std::string_view(m.name).find(named()) == std::string_view::npos)
             continue;
         without const left_out(m.core_rules, m.model_rules);
         auto const found = search_for(m);
         std::cout << m.name << ": " << (found.flaw ? found.flaw : "no flaw") << ", " << found.states
                   << " states, " << found.schedules << " schedules, " << found.depth << " steps, "
                   << found.took.count() << " ms" << std::endl;
-        if (named)
+        if (named())
             std::cout << found.trace;
         BOOST_TEST(found.flaw != nullptr, m.name);
     }
-    std::cout << std::size(rules_left_out) << " mutants" << std::endl;
+    std::cout << rules.size() << " mutants" << std::endl;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(queue_mutants)
+
+BOOST_AUTO_TEST_CASE(every_rule_of_the_queue_left_out_breaks_a_promise)
+{
+    leave_out_of_queue(rules_left_out);
+}
+
+BOOST_AUTO_TEST_CASE(every_rule_of_the_queue_left_out_breaks_a_promise_in_larger_searches)
+{
+    if (setting("MODEL_THOROUGH", 0) != 0 || named())
+        leave_out_of_queue(rules_found_late);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -66,10 +66,9 @@ inline constexpr queue_scope two_queues{.name = "two writers and reader, two que
                                         .late = false};
 
 /// For every run of the tests.
-inline constexpr std::array quick{
-    &two_writers,  &writer_and_reader, &long_window, &two_writers_extension,  &extension,
-    &downgrade,    &restart,           &clock_step,  &clock_step_of_readers,  &two_permits,
-    &both_permits, &mixed_kinds,       &two_sets,    &two_writers_and_reader, &writer_and_two_readers};
+inline constexpr std::array quick{&two_writers, &writer_and_reader, &long_window, &two_writers_extension,
+                                  &downgrade,   &restart,           &clock_step,  &clock_step_of_readers,
+                                  &two_permits, &both_permits,      &mixed_kinds, &two_sets};
 
 inline constexpr queue_scope four{
     .name = "two writers and two readers, no late votes", .attempts = "WWRR", .late = false};
@@ -106,10 +105,21 @@ inline constexpr queue_scope one_name_after_the_other{
     .late = false};
 
 /// For the stage of the models.
-inline constexpr std::array thorough{
-    &four,           &four_extension,          &downgrade_reader_writer, &downgrade_reader_permit,
-    &long_extension, &lost_position,           &three_permits,           &three_both_permits,
-    &set_and_names,  &one_name_after_the_other};
+inline constexpr std::array thorough{&extension,
+                                     &two_writers_and_reader,
+                                     &writer_and_two_readers,
+                                     &restart_of_readers,
+                                     &two_queues,
+                                     &four,
+                                     &four_extension,
+                                     &downgrade_reader_writer,
+                                     &downgrade_reader_permit,
+                                     &long_extension,
+                                     &lost_position,
+                                     &three_permits,
+                                     &three_both_permits,
+                                     &set_and_names,
+                                     &one_name_after_the_other};
 
 inline constexpr queue_scope many{.name = "two writers and two readers, extension, a restart",
                                   .attempts = "WWRR",

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(no_random_schedule_of_the_queue_breaks_a_promise)
 {
     for (queue_scope const* s : queue_scopes::random) {
         auto const found = random_schedules<queue_steps>(*s, setting("MODEL_SEED", 1))
-                               .run(setting("MODEL_SCHEDULES", 20'000));
+                               .run(setting("MODEL_SCHEDULES", 5'000));
         std::cout << s->name << ": " << found.schedules << " schedules, " << found.transitions << " steps, "
                   << found.took.count() << " ms" << std::endl;
         BOOST_TEST(found.flaw == nullptr, s->name << ":\n" << found.trace);

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(no_reachable_state_breaks_a_promise)
     std::chrono::milliseconds took{};
     for (scope const* planned : scopes::all) {
         scope s = *planned;
-        s.most_states = setting("MODEL_STATES", 250'000);
+        s.most_states = setting("MODEL_STATES", 50'000);
         auto const found = breadth_first<small_steps>(s).run();
         std::cout << s.name << ": " << found.states << " states, " << found.transitions
                   << " transitions, depth " << found.depth
