@@ -126,11 +126,11 @@ BOOST_AUTO_TEST_SUITE(fleets)
 
 BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
 {
-    auto const length = std::chrono::duration_cast<duration>(std::stod(setting("FLEET_SECONDS", "0.6")) * 1s);
+    auto const length = std::chrono::duration_cast<duration>(std::stod(setting("FLEET_SECONDS", "0.3")) * 1s);
     auto const seed = std::stoull(setting("FLEET_SEED", "1"));
     auto const polling = static_cast<unsigned>(std::stoul(setting("FLEET_POLLING", "0")));
     print_fleet_head();
-    std::istringstream sizes(setting("FLEET_CLIENTS", "4 20"));
+    std::istringstream sizes(setting("FLEET_CLIENTS", "4 12"));
     for (unsigned clients = 0; sizes >> clients;) {
         fleet_row mutex;
         for (fleet_load const& load : fleet_loads) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
 BOOST_AUTO_TEST_CASE(polling_clients_have_a_place_among_others)
 {
     for (fleet_load const& load : fleet_loads) {
-        fleet_row row = fleet_world(load, 8, 2, 1).run(8 * turn, 600ms);
+        fleet_row row = fleet_world(load, 8, 2, 1).run(8 * turn, 300ms);
         for (bool const special : {false, true})
             if (load.bounded)
                 BOOST_TEST((row.at(special, fleet_row::longest) * 1ms <
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(client_alone_waits_for_one_round)
 {
     double round = 0;
     for (fleet_load const& load : fleet_loads) {
-        fleet_row row = fleet_world(load, 1, 0, 1).run(turn, 500ms);
+        fleet_row row = fleet_world(load, 1, 0, 1).run(turn, 200ms);
         if (load.of == fleet_load::kind::mutex)
             round = row.at(false, fleet_row::p50);
         bool const two = load.of == fleet_load::kind::election;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(client_alone_waits_for_one_round)
 
 BOOST_AUTO_TEST_CASE(fleet_does_the_same_again)
 {
-    auto const again = [] { return fleet_world(fleet_loads[3], 4, 0, 7).run(100ms, 400ms).figures; };
+    auto const again = [] { return fleet_world(fleet_loads[3], 4, 0, 7).run(100ms, 200ms).figures; };
     BOOST_TEST((again() == again()));
 }
 
