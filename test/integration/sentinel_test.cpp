@@ -55,6 +55,8 @@ asio::awaitable<lease> held_by_all(mutex lock, std::size_t votes)
         if (co_await all_in_time(held, votes))
             co_return held;
         co_await held.release();
+        asio::steady_timer pause(co_await asio::this_coro::executor, 50ms); // it may take ten seconds
+        co_await pause.async_wait(asio::use_awaitable);
     }
 }
 
