@@ -53,7 +53,7 @@ struct outage_fixture {
             leases.push_back(servers.run(take(*lock)));
             servers.advance(ttl / (3 * many));
         }
-        servers.advance(2 * ttl);
+        servers.advance(ttl);
     }
 
     static asio::awaitable<lease> take(mutex& lock) { co_return co_await lock.acquire(); }
@@ -82,7 +82,7 @@ struct outage_fixture {
         return std::ranges::count_if(leases, [](lease const& each) { return each.valid(); });
     }
 
-    static constexpr int many = 16;
+    static constexpr int many = 8;
     asio::io_context context;
     world servers;
     milliseconds ttl;
@@ -105,13 +105,13 @@ BOOST_DATA_TEST_CASE(lease_survives_an_outage_that_leaves_time_to_connect,
                      boost::unit_test::data::make(sizes) * ttls * ways_to_strike, nodes, ttl, how)
 {
     auto const needed = ttl * (how == outage::refused ? 3 : 5) / 100 + 50ms;
-    for (std::size_t struck = 1; struck <= nodes; ++struck)
-        for (int percent : {10, 20, 30, 40, 50, 55, 60, 62, 64, 66}) {
+    for (std::size_t const struck : {nodes / 2 + 1, nodes}) // leases can do without fewer
+        for (int percent : {30, 50, 60, 66}) {
             outage_fixture all(nodes, ttl);
             auto const length = ttl * percent / 100;
             auto const must = all.with_more_left_than(length + needed);
             all.suffer(struck, how, length);
-            all.servers.advance(2 * ttl);
+            all.servers.advance(ttl);
             BOOST_TEST_CONTEXT(percent << " % of the ttl, " << struck << " nodes")
             BOOST_TEST(all.still_held() >= must);
             BOOST_TEST((percent > 50 || must == outage_fixture::many));
