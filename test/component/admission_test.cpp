@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(loading_node_is_connected_again_until_ready)
 {
     says({{"loading", "1"}});
     auto result = std::make_shared<outcome>();
-    mutex lock(*locks, "lock", ten_seconds);
+    mutex lock(*locks, "lock", {.ttl = 400ms, .node_timeout = 100ms}); // its quarantine is waited for
     lock.acquire(keeps_outcome{result});
     run_until(context, [&] { return result->done(); });
     BOOST_TEST(!result->ec);

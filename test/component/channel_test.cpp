@@ -60,12 +60,14 @@ struct channel_fixture {
     asio::io_context outside;
     scripted_node server{outside};
     asio::io_context context;
-    lone_node alone{context, endpoint_of(server.url())};
+    lone_node alone;
     net::node& node = alone.node;
     counting_sink& told = alone.sink;
     asker other;
 
-    channel_fixture() = default;
+    explicit channel_fixture(net::node_terms const& terms = lone_node::patient())
+        : alone{context, endpoint_of(server.url()), terms}
+    {}
     ~channel_fixture() { node.close(); }
     channel_fixture(channel_fixture const&) = delete;
     channel_fixture& operator=(channel_fixture const&) = delete;
@@ -143,7 +145,14 @@ struct resp2_fixture : channel_fixture {
     }
 };
 struct held_clock_channel_fixture : held_clock_base, channel_fixture {
-    held_clock_channel_fixture() { connect(); }
+    explicit held_clock_channel_fixture(net::node_terms const& terms = lone_node::patient())
+        : channel_fixture(terms)
+    {
+        connect();
+    }
+};
+struct impatient_fixture : held_clock_channel_fixture {
+    impatient_fixture() : held_clock_channel_fixture({50ms, 5s, 20ms, {}}) {}
 };
 
 /// The server's clock is read in front of what is sent next, and was set forward.
@@ -491,7 +500,7 @@ BOOST_FIXTURE_TEST_CASE(answered_subscription_is_awaited_no_more, held_clock_cha
     BOOST_TEST(undisturbed());
 }
 
-BOOST_FIXTURE_TEST_CASE(server_silent_to_subscription_times_out, held_clock_channel_fixture)
+BOOST_FIXTURE_TEST_CASE(server_silent_to_subscription_times_out, impatient_fixture)
 {
     server.expect("SUBSCRIBE", silence());
     node.subscribe("news");

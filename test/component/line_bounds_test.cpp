@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(who_stands_in_line_is_served_in_order_and_in_time)
         BOOST_TEST_CONTEXT("seed " << seed)
         {
             visitors its(seed, seed % 3 == 0 ? 1 : seed % 3 == 1 ? 3 : 5);
-            its.run(2 + seed % 7, 4s);
+            its.run(2 + seed % 7, 2s);
         }
 }
 

@@ -294,8 +294,10 @@ struct line_fixture {
     /// Fills the queue with positions of clients that are gone.
     void crowd(std::size_t n)
     {
+        std::vector<std::string> words{"ZADD", "seat:redlock-queue"};
         for (unsigned i = 0; i != kind::longest_queue; ++i)
-            say(n, {"ZADD", "seat:redlock-queue", std::to_string(i + 10), dead_position(i)});
+            words.insert(words.end(), {std::to_string(i + 10), dead_position(i)});
+        say(n, words);
     }
     static std::string dead_position(unsigned i)
     {

@@ -47,20 +47,21 @@ struct counting_sink : net::reply_sink, net::node_listener {
 
 /// A node without the engine. Its owner closes it.
 struct lone_node {
-    lone_node(boost::asio::io_context& context, redis::endpoint where)
-        : loop(running_on(context)), node(*loop, sink, 0, peer_at(std::move(where)), patient())
+    lone_node(boost::asio::io_context& context, redis::endpoint where,
+              net::node_terms const& terms = patient())
+        : loop(running_on(context)), node(*loop, sink, 0, peer_at(std::move(where)), terms)
     {}
+    static net::node_terms patient()
+    {
+        using namespace std::chrono_literals;
+        return {50ms, 5s, 20s, {}};
+    }
 
     std::shared_ptr<net::loop> loop;
     counting_sink sink;
     net::node node;
 
 private:
-    static net::node_terms patient()
-    {
-        using namespace std::chrono_literals;
-        return {50ms, 5s, 20s, {}};
-    }
     static std::shared_ptr<net::loop> running_on(boost::asio::io_context& context)
     {
         auto made = std::make_shared<net::loop>(context.get_executor(), net::this_machine());

@@ -99,9 +99,9 @@ BOOST_FIXTURE_TEST_SUITE(multi_crowd, crowd)
 // rules Q21 and M7
 BOOST_AUTO_TEST_CASE(random_sets_of_many_clients_never_wait_for_each_other)
 {
-    for (int i = 0; i != 64; ++i)
+    for (int i = 0; i != 32; ++i)
         visit(add(), 4);
-    run(5s);
+    run(3s);
     for (auto const& one : visitors)
         BOOST_TEST(one->served > 2U);
 }
@@ -112,19 +112,19 @@ BOOST_AUTO_TEST_CASE(wide_set_gets_its_turn_beside_narrow_ones)
     for (unsigned i = 0; i != name_count; ++i)
         visit(add(), 1);
     visitor& wide = visit(add(), 64); // nearly all of them
-    run(5s);
+    run(2s);
     BOOST_TEST(wide.served > 2U);
-    BOOST_TEST((wide.longest < 3s));
+    BOOST_TEST((wide.longest < 1s));
 }
 
 /// The names of a dead client are free after L + D.
 // rule M8
 BOOST_AUTO_TEST_CASE(crashes_at_any_moment_leave_nobody_waiting)
 {
-    for (int i = 0; i != 24; ++i)
+    for (int i = 0; i != 16; ++i)
         visit(add(), 4);
     std::vector<std::unique_ptr<visitor>> gone;
-    for (std::size_t which = 0; which != 12; ++which) {
+    for (std::size_t which = 0; which != 8; ++which) {
         run(dice_.between(100, 300) * 1ms);
         gone.push_back(std::move(visitors.front()));
         visitors.erase(visitors.begin());

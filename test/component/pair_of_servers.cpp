@@ -170,10 +170,12 @@ void pair_of_servers::compare(unsigned id, std::string const& to_real, std::stri
 
 void pair_of_servers::compare_keys(words const& names)
 {
+    std::string questions;
     for (std::string const& name : names)
         for (words const& question : {words{"TYPE", name}, words{"GET", name}, words{"PTTL", name},
                                       words{"ZRANGE", name, "0", "-1", "WITHSCORES"}, words{"HGETALL", name}})
-            compare_answers(connections(), in_bytes(question), in_bytes(question));
+            questions += in_bytes(question);
+    compare_answers(connections(), questions, questions);
 }
 
 std::string pair_of_servers::real_answer(unsigned id, std::string const& to_real)

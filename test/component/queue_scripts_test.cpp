@@ -251,8 +251,9 @@ BOOST_AUTO_TEST_CASE(longest_queue_is_kept)
 {
     set('a');
     administer({"EVAL",
-                "for i = 1, 4095 do redis.call('zadd', 'queue', i, string.format('%032d', i) .. "
-                "'x000050000010001none') end",
+                "local some = {} for i = 1, 4095 do some[#some + 1] = i some[#some + 1] = "
+                "string.format('%032d', i) .. 'x000050000010001none' if i % 819 == 0 then "
+                "redis.call('zadd', 'queue', unpack(some)) some = {} end end",
                 "0"});
     BOOST_TEST(enter('b', 'x') == "LINE # 4095 aaaaaaaa");
     BOOST_TEST(enter('c', 'x') == "FULL");

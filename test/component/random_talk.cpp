@@ -86,12 +86,10 @@ void random_talk::step()
     case 27: ask_permits(id); break;
     default: write();
     }
-    if (dice_.one_in(6)) {
+    if (dice_.one_in(6))
         both_.compare_keys({"lock", "lock:queue", "lock:redlock-fence", "lock:redlock-leader",
-                            "redlock-marker", "lock2", "lock2:redlock-fence", "lock3"});
-        for (std::string const name : {"lock", "pool"})
-            both_.compare_keys({name, name + ":queue", name + ":permit-fences"});
-    }
+                            "lock:permit-fences", "redlock-marker", "lock2", "lock2:redlock-fence", "lock3",
+                            "pool", "pool:queue", "pool:permit-fences"});
 }
 
 void random_talk::ask_about_lock(unsigned id)

@@ -113,7 +113,7 @@ private:
 BOOST_AUTO_TEST_CASE(model_node_answers_like_simulated_server)
 {
     pair_of_nodes nodes(1);
-    for (unsigned call = 0; call != 20'000; ++call)
+    for (unsigned call = 0; call != 5'000; ++call)
         BOOST_TEST_CONTEXT("call " << call)
         {
             nodes.step();

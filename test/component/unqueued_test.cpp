@@ -134,14 +134,14 @@ BOOST_AUTO_TEST_CASE(silent_first_node_holds_nobody_up)
 // rule W3
 BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
 {
-    auto const leases = contend(16, 10s);
+    auto const leases = contend(16, 2s);
     unsigned total = 0;
     for (unsigned const had : leases) {
         BOOST_TEST(had != 0U);
         total += had;
     }
     BOOST_TEST_MESSAGE(total << " leases");
-    BOOST_TEST(total > 500U);
+    BOOST_TEST(total > 100U);
 }
 
 /// Other clients have had the lock, and are gone, when their open window ends.
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
         add().acquire();
     unsigned leases = 0, again = 0;
     contender const* last = nullptr;
-    for (auto const began = time.now(); time.now() - began < 10s; pass(1ms))
+    for (auto const began = time.now(); time.now() - began < 2s; pass(1ms))
         for (auto const& one : all)
             if (one->holds()) {
                 ++leases;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
                 one->acquire();
             }
     BOOST_TEST_MESSAGE(leases << " leases, " << again << " of them to the last holder");
-    BOOST_TEST(leases > 500U);
+    BOOST_TEST(leases > 100U);
     BOOST_TEST(again < leases / 4);
 }
 
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(short_leases_do_not_look_as_if_nobody_came)
 // rule W5
 BOOST_AUTO_TEST_CASE(two_contenders_take_turns)
 {
-    auto const leases = contend(2, 5s);
+    auto const leases = contend(2, 2s);
     BOOST_TEST(leases[0] * 4 > leases[1]);
     BOOST_TEST(leases[1] * 4 > leases[0]);
 }
