@@ -4,7 +4,14 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace redlock::test {
@@ -118,37 +125,63 @@ struct way {
     std::size_t nodes;
     std::size_t in_a_row; ///< number of allocations that fail in a row
     bool inside;          ///< it is begun in a handler of the client's executor
+    bool all_of_act;      ///< each allocation of act() is tried
+    std::size_t first;    ///< the remainder of those that are tried otherwise
 };
 
-/// \return whether something failed
-bool play(scenario& s, std::size_t allocation, way const& how)
+enum class failure : std::uint8_t { none, of_act, later };
+
+failure play(scenario& s, std::size_t allocation, way const& how)
 {
     s.prepare();
-    bool begun = !how.inside;
-    if (how.inside)
-        asio::post(s.context, [&] {
-            begun = true;
-            s.act();
-        });
-    failing_new const failing(allocation, how.in_a_row);
-    if (!how.inside)
+    bool begun = false;
+    bool of_act = false;
+    std::optional<failing_new> failing;
+    auto const begin = [&] {
+        begun = true;
         s.act();
+        of_act = failing->has_failed();
+    };
+    if (how.inside)
+        asio::post(s.context, begin);
+    failing.emplace(allocation, how.in_a_row);
+    if (!how.inside)
+        begin();
     auto end = std::chrono::steady_clock::now() + 2s;
     bool failed = false;
     // However late it is: the handler that begins it writes to this frame.
-    while (!begun || (!s.done() && std::chrono::steady_clock::now() < end && !failing.is_over())) {
+    while (!begun || (!s.done() && std::chrono::steady_clock::now() < end && !failing->is_over())) {
         s.run_a_little();
-        if (!std::exchange(failed, failing.has_failed()) && failed) // the other ones may not be needed
+        if (!std::exchange(failed, failing->has_failed()) && failed) // the other ones may not be needed
             end = std::chrono::steady_clock::now() + 50ms;
     }
-    return failing.has_failed();
+    return of_act ? failure::of_act : failing->has_failed() ? failure::later : failure::none;
+}
+
+/// MEMORY_THOROUGH: 1.
+bool tries_all()
+{
+    static char const* const thorough = std::getenv("MEMORY_THOROUGH"); // NOLINT(concurrency-mt-unsafe)
+    return thorough && *thorough == '1';
+}
+
+bool is_tried(std::size_t allocation, failure of_the_last, way const& how)
+{
+    constexpr std::size_t first_ones = 4;
+    constexpr std::size_t stride = 11;
+    return tries_all() || allocation <= first_ones || allocation % stride == how.first ||
+           (how.all_of_act && of_the_last == failure::of_act);
 }
 
 void sweep(make_scenario make, way const& how)
 {
     installation& servers = installed(how.nodes);
-    std::size_t allocation = 1;
-    for (bool failed = true; failed; ++allocation) {
+    std::size_t allocation = 0;
+    std::size_t runs = 0;
+    for (auto failed = failure::of_act; failed != failure::none; ++runs) {
+        do
+            ++allocation;
+        while (!is_tried(allocation, failed, how));
         auto const s = make(servers);
         failed = play(*s, allocation, how);
         s->mend();
@@ -156,34 +189,33 @@ void sweep(make_scenario make, way const& how)
         BOOST_TEST(s->run_until([&] { return s->done(); }), "never completed: " << where);
         BOOST_TEST(!s->two_at_once, "two leases at once: " << where);
         BOOST_TEST((s->thrown == 0 || s->may_throw()), "thrown out of run(): " << where);
-        if (!failed)
+        if (failed == failure::none)
             BOOST_TEST((s->succeeded() && s->thrown == 0), "nothing failed, and it did not succeed");
         s->retire();
         check_recovery(*s, where);
         check_end(*s, where);
         servers.forget_everything();
     }
-    BOOST_TEST_MESSAGE(allocation - 2 << " allocations");
-    BOOST_TEST(allocation > 1U);
+    BOOST_TEST_MESSAGE("up to allocation " << allocation << ", " << runs << " runs");
 }
 
 } // namespace
 
 void sweep(make_scenario make)
 {
-    for (std::size_t const in_a_row : {1U, 4U})
-        for (bool const inside : {false, true})
-            BOOST_TEST_CONTEXT(in_a_row << " in a row" << (inside ? ", inside a handler" : ""))
-    sweep(make, {3, in_a_row, inside});
+    for (way const how :
+         {way{3, 1, false, true, 0}, {3, 1, true, false, 1}, {3, 4, false, false, 2}, {3, 4, true, false, 3}})
+        BOOST_TEST_CONTEXT(how.in_a_row << " in a row" << (how.inside ? ", inside a handler" : ""))
+    sweep(make, how);
     BOOST_TEST_CONTEXT("one node")
-    sweep(make, {1, 1, true});
+    sweep(make, {1, 1, true, false, 4});
 }
 
 void sweep_once(make_scenario make)
 {
     for (std::size_t const nodes : {3U, 1U})
         BOOST_TEST_CONTEXT(nodes << " nodes")
-    sweep(make, {nodes, 1, true});
+    sweep(make, {nodes, 1, true, nodes == 3, nodes});
 }
 
 } // namespace redlock::test

@@ -113,8 +113,9 @@ public:
 };
 
 using make_scenario = std::unique_ptr<scenario> (*)(installation&);
-/// Runs the scenario again and again: the first allocation fails, the second, and so on, until nothing fails any more; alone
-/// and several in a row, begun in a handler of the client's executor and outside, with one node and with three.
+/// Runs the scenario again and again until nothing fails any more. In each run another allocation fails: alone and several in
+/// a row, begun in a handler of the client's executor and outside, with one node and with three. In the first way each one
+/// of act() fails. Otherwise one in eleven does, another one in each way; or all in all ways, if MEMORY_THOROUGH is 1.
 void sweep(make_scenario);
 /// The same with single failures alone: after two in a row Asio's own coroutines end the program (std::terminate).
 void sweep_once(make_scenario);
