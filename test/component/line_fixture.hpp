@@ -294,10 +294,8 @@ struct line_fixture {
     /// Fills the queue with positions of clients that are gone.
     void crowd(std::size_t n)
     {
-        std::vector<std::string> words{"ZADD", "seat:redlock-queue"};
         for (unsigned i = 0; i != kind::longest_queue; ++i)
-            words.insert(words.end(), {std::to_string(i + 10), dead_position(i)});
-        say(n, words);
+            say(n, {"ZADD", "seat:redlock-queue", std::to_string(i + 10), dead_position(i)});
     }
     static std::string dead_position(unsigned i)
     {
