@@ -27,12 +27,12 @@ enum class extension_answer : std::uint8_t { mine, repaired, not_mine, failed };
 
 /// One round of extensions. Between rounds a lease does without it, once all nodes have confirmed the last one.
 struct lease_round {
-    tally answers{0};        ///< of no node: there has been no round
+    tally answers{0};        ///< without nodes: there has been no round
     node_set holders_before; ///< a late own vote found by this round proves nothing yet (rule H5)
     node_set refused_by;     ///< also after the verdict (rule H6)
     node_set confirmed;      ///< also after the verdict
     instant sent;
-    std::uint8_t repaired = 0;   ///< of the answers that count
+    std::uint8_t repaired = 0;   ///< the number of such answers that count
     bool hears_refusals = false; ///< until its time is over
 
     [[nodiscard]] bool awaits(unsigned node) const { return !answers.has_answered(node); }
@@ -40,10 +40,10 @@ struct lease_round {
     [[nodiscard]] bool is_complete() const { return confirmed.size() == answers.nodes(); }
 };
 
-/// What is known of the nodes that hold the key of a lease.
+/// The nodes that hold the key of a lease, as far as the lease knows.
 struct lease_facts {
     node_set holders;  ///< that were found to hold it when they were last asked
-    node_set lately;   ///< of them, those that said so in the last round
+    node_set lately;   ///< the holders that said so in the last round
     instant asked;     ///< when that round began
     instant confirmed; ///< when the round began that is relied on
     std::uint8_t nodes = 0;
@@ -128,14 +128,14 @@ public:
     [[nodiscard]] duration left(instant now) const { return remaining(end(), now); }
     /// Is a round open?
     [[nodiscard]] bool extending() const { return extending_; }
-    /// Of the round relied on: no later than its confirmation.
+    /// When the round that the lease relies on was confirmed, or earlier.
     [[nodiscard]] instant confirmed() const { return sent_; }
     /// \param last round; null: it is not kept
     [[nodiscard]] lease_facts facts(lease_round const* last) const;
     /// When it is to be renewed next, if ever.
     [[nodiscard]] std::optional<instant> renewal_due() const;
-    /// Of a lease whose time is over: something that would have kept it was due so long before the end that only a thread
-    /// that did not run can have missed it. What the nodes said, or would have said, is then not the cause.
+    /// For an expired lease: how late something was that would have kept it. It was due so long before the end that
+    /// only a thread that did not run can have missed it. Then the nodes' answers are not the cause.
     /// \param due the renewal, or the end of the round that is open
     [[nodiscard]] duration late_by(std::optional<instant> due, instant now) const;
     /// Nodes that were found to hold our key when they were last asked.
@@ -162,7 +162,7 @@ private:
     duration hold_left_;   ///< rest of max_hold, from sent_ on
     duration renew_after_; ///< from sent_ on
     node_set holders_;
-    node_set seen_; ///< of them, those that confirmed it when last asked
+    node_set seen_; ///< the holders that confirmed it when last asked
     std::uint8_t nodes_;
     lease_phase phase_ = lease_phase::held;
     bool extending_ = false;

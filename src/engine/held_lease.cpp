@@ -61,7 +61,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
 {
     if (held->references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
-    if (held->link.is_linked()) // what should have ended it was destroyed with its context
+    if (held->link.is_linked()) // its operation was destroyed with its context
         held->abort(errc::forked);
     auto const lock = held->shared_lock();
     held->~held_lease();

@@ -106,7 +106,7 @@ bool held_lease::leave_to_others(errc why)
     return true;
 }
 
-/// What was asked for is asked again: the answers come to the one before.
+/// Asks again: the answers to an open round come to the former leader.
 void held_lease::take_lead(held_lease& before)
 {
     bool const extending = before.kept().extending();

@@ -32,7 +32,8 @@ void held_lease::start_release()
     release_on(nodes().all(), type().release_word());
 }
 
-/// What this client knows of other clients that want the lock. Of several names, the one that was in the way last counts.
+/// Returns the local queue that knows of other clients that want the lock. Among several names, the one that was in the way
+/// last counts.
 core::local_queue& held_lease::of_name() const
 {
     key_state& its = *lock().wanted;

@@ -14,7 +14,7 @@ namespace redlock::detail {
 
 void held_lease::keep(unsigned node, node_report&& said) noexcept
 {
-    if (!is_lost()) // what is told of a loss does not change any more
+    if (!is_lost()) // the story of a loss does not change any more
         history_.keep(lock().wanted->tables(), facts(), node, std::move(said), on().loop().now());
 }
 

@@ -37,7 +37,7 @@ void held_lease::watch_on(unsigned node)
 /// A node forgets with the connection whom it was to tell, and of changes meanwhile nobody has heard.
 void held_lease::on_usable(unsigned node)
 {
-    reached_.insert(node); // what waited for the connection is sent
+    reached_.insert(node); // commands that waited for the connection are sent
     if (!parted() && kept().watching)
         watch_on(node);
     if (type().watches == kind::watching::extensions)
@@ -59,7 +59,8 @@ void held_lease::on_watch(node_answer const& got)
         ask_whose();
 }
 
-/// Where the key was not ours before, rivals come and go: each extension would wake them, and each of them would wake us.
+/// On nodes where the key was not ours before, rivals come and go: each extension would wake them, and each of them would
+/// wake us.
 // rule W6
 void held_lease::invalidated(unsigned node)
 {

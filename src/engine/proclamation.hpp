@@ -13,7 +13,7 @@
 
 namespace redlock::detail {
 
-/// What a leader tells of itself, as the nodes have it (docs/protocol.md, rule EL2).
+/// A leader's announcement, as the nodes have it (docs/protocol.md, rule EL2).
 class proclamation final : public kind::lease_words {
 public:
     /// \throws std::bad_alloc

@@ -32,7 +32,7 @@ struct queue_mutant {
     std::uint64_t core_rules = 0;
     std::uint64_t model_rules = 0;
     queue_scope searched;
-    std::uint64_t seed = 0; ///< of random schedules; 0: all states
+    std::uint64_t seed = 0; ///< the first of random schedules; 0: all states
 };
 
 constexpr queue_scope two_ticks(queue_scope s)
