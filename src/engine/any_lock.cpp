@@ -96,7 +96,7 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view na
 
 std::shared_ptr<lock_state> lock_access::with_terms(lock_state const& one, kind::lock_terms terms)
 {
-    return std::make_shared<lock_state>(one.plan, one.wanted, std::move(terms));
+    return one.client().make_like(one, std::move(terms));
 }
 
 // rule M1

@@ -32,7 +32,7 @@ boost::system::error_code attempt::provide(lock_state const& lock) noexcept
 {
     try {
         bool const slotted = lock.plan->kind.slotted;
-        auto const wanted = kind::permits_of(lock.terms);
+        auto const wanted = kind::permits_of(lock.plan->kind_terms);
         auto permits = slotted ? std::make_unique<kind::permit_list>(wanted) : nullptr;
         auto choice = slotted
                           ? std::make_unique<core::permit_choice>(nodes().size(), kind::longest_list(wanted))
@@ -100,7 +100,7 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
     asked_ = queued_ = refused_ = {};
     if (choice_)
         start_ = static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() %
-                                            kind::permits_of(lock->terms).limit);
+                                            kind::permits_of(plan_->kind_terms).limit);
     if (type().counts())
         proposal_ = core::proposal(lock_->wanted->highest_number(), runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());

@@ -109,7 +109,7 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
     auto const giver = giver_ ? giver_->text() : given_up_;
     kind::subject said{lock_->key(), nonce_.text(), number, giver};
-    said.terms = lock_->terms;
+    said.terms = plan_->kind_terms;
     said.start = start_;
     if (choice_ && what != kind::request::vote) {
         said.numbers = choice_->set();
@@ -155,7 +155,7 @@ void attempt::on_answer(node_answer const& got)
     auto const given = choice_ && votes && !got.late ? kind::read_grant(got.what, got.reply) : std::nullopt;
     if (!given)
         count_answer(got);
-    else if (kind::are_permits(kind::permits_of(lock_->terms), given->permits))
+    else if (kind::are_permits(kind::permits_of(plan_->kind_terms), given->permits))
         on_permits(got, *given);
     else
         count_answer({got.node, got.what, got.late, {}, got.reply});

@@ -17,9 +17,10 @@ engine::~engine()
     runtime_.clean.drop_keys();
 }
 
-std::shared_ptr<lock_plan const> engine::plan_of(all_options const& options, kind::lock_kind const& type)
+std::shared_ptr<lock_plan const> engine::plan_of(all_options const& options, kind::lock_kind const& type,
+                                                 kind::lock_terms terms)
 {
-    auto plan = plans_.get(shared_from_this(), runtime_, settings(), options, type);
+    auto plan = plans_.get(shared_from_this(), runtime_, settings(), options, type, std::move(terms));
     runtime_.nodes.expect_keys(plan->key_ttl, plan->terms.slack);
     return plan;
 }
@@ -27,7 +28,7 @@ std::shared_ptr<lock_plan const> engine::plan_of(all_options const& options, kin
 std::shared_ptr<lock_state> engine::make_lock(std::string name, all_options const& options,
                                               kind::lock_kind const& type, kind::lock_terms terms)
 {
-    return std::make_shared<lock_state>(plan_of(options, type), keys_.at(std::move(name)), std::move(terms));
+    return std::make_shared<lock_state>(plan_of(options, type, std::move(terms)), keys_.at(std::move(name)));
 }
 
 std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, all_options const& options,
@@ -38,11 +39,17 @@ std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, al
 
 std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
 {
-    auto const plan = plan_of(other.plan->options, other.plan->kind);
+    auto const plan = plan_of(other.plan->options, other.plan->kind, other.plan->kind_terms);
     auto const several = other.key().several;
     if (several.empty())
-        return std::make_shared<lock_state>(plan, keys_.at(other.name()), other.terms);
+        return std::make_shared<lock_state>(plan, keys_.at(other.name()));
     return std::make_shared<lock_state>(plan, keys_.at_all({several.begin(), several.end()}));
+}
+
+std::shared_ptr<lock_state> engine::make_like(lock_state const& other, kind::lock_terms terms)
+{
+    return std::make_shared<lock_state>(plan_of(other.plan->options, other.plan->kind, std::move(terms)),
+                                        other.wanted);
 }
 
 std::shared_ptr<engine> engine::successor() const

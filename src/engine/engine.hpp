@@ -61,6 +61,8 @@ public:
     /// \param names sorted, and each of them once
     [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, all_options const&,
                                                         kind::lock_kind const&);
+    /// A lock of the same names and options on other terms.
+    [[nodiscard]] std::shared_ptr<lock_state> make_like(lock_state const&, kind::lock_terms);
     /// The same lock, of the client's present nodes; null: it is that already.
     /// \throws std::bad_alloc
     [[nodiscard]] std::shared_ptr<lock_state> heir_of(lock_state&);
@@ -148,7 +150,8 @@ public:
 private:
     [[nodiscard]] std::shared_ptr<lock_state> make_like(lock_state const&);
     [[nodiscard]] std::shared_ptr<engine> successor() const;
-    [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(all_options const&, kind::lock_kind const&);
+    [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(all_options const&, kind::lock_kind const&,
+                                                           kind::lock_terms = {});
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
     void on_nodes_changed() override
     {

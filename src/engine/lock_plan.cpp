@@ -39,24 +39,25 @@ kind::lifetimes lifetimes_of(std::chrono::milliseconds key, all_options const& o
 } // namespace
 
 lock_plan::lock_plan(std::shared_ptr<engine> owner, runtime& its, client_settings const& given,
-                     all_options const& its_options, kind::lock_kind const& type)
+                     all_options const& its_options, kind::lock_kind const& type, kind::lock_terms its_terms)
     : client(std::move(owner)), on(its), settings(given), options(its_options),
       terms(terms_of(its_options, type)), node_timeout(node_timeout_of(its_options, settings)),
       key_ttl(core::key_ttl(its_options.ttl, slack_of(its_options))),
       batch_policy{its_options.handover.batch, its_options.handover.period},
       commands(type.make_commands(settings.key_prefix, lifetimes_of(key_ttl, its_options, settings))),
-      kind(type)
+      kind(type), kind_terms(std::move(its_terms))
 {}
 
 std::shared_ptr<lock_plan const> lock_plans::get(std::shared_ptr<engine> const& owner, runtime& its,
                                                  client_settings const& settings, all_options const& options,
-                                                 kind::lock_kind const& type)
+                                                 kind::lock_kind const& type, kind::lock_terms terms)
 {
     std::scoped_lock const guard(guard_);
     for (auto const& known : recent_)
-        if (auto same = known.lock(); same && same->options == options && &same->kind == &type)
+        if (auto same = known.lock();
+            same && same->options == options && &same->kind == &type && same->kind_terms == terms)
             return same;
-    auto made = std::make_shared<lock_plan const>(owner, its, settings, options, type);
+    auto made = std::make_shared<lock_plan const>(owner, its, settings, options, type, std::move(terms));
     recent_[oldest_++ % recent_.size()] = made;
     return made;
 }

@@ -22,7 +22,7 @@ class runtime;
 /// The consequences of a lock's options alone: locks of one client with the same options share them. Constant.
 struct lock_plan {
     lock_plan(std::shared_ptr<engine> owner, runtime&, client_settings const&, all_options const&,
-              redlock::kind::lock_kind const&);
+              redlock::kind::lock_kind const&, redlock::kind::lock_terms = {});
 
     std::shared_ptr<engine> const client; ///< kept alive
     runtime& on;
@@ -34,6 +34,7 @@ struct lock_plan {
     core::batch_policy::terms const batch_policy;
     std::unique_ptr<redlock::kind::commands const> const commands;
     redlock::kind::lock_kind const& kind;
+    redlock::kind::lock_terms const kind_terms;
 
     /// Do operations wait in the queue, if they wait? Votes of readers and for permits heed it in any case (rule Q19).
     [[nodiscard]] bool queues() const { return options.fair || kind.heeds(); }
@@ -44,7 +45,7 @@ class lock_plans {
 public:
     [[nodiscard]] std::shared_ptr<lock_plan const> get(std::shared_ptr<engine> const& owner, runtime&,
                                                        client_settings const&, all_options const&,
-                                                       kind::lock_kind const&);
+                                                       kind::lock_kind const&, kind::lock_terms);
 
 private:
     std::mutex guard_;

@@ -17,9 +17,8 @@
 
 namespace redlock::detail {
 
-lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusive_ptr<key_state> key,
-                       kind::lock_terms its_terms)
-    : plan(std::move(its_plan)), wanted(std::move(key)), terms(std::move(its_terms))
+lock_state::lock_state(std::shared_ptr<lock_plan const> its_plan, boost::intrusive_ptr<key_state> key)
+    : plan(std::move(its_plan)), wanted(std::move(key))
 {
     wanted->expect_keys(plan->key_ttl);
 }
@@ -76,7 +75,7 @@ bool same_times(lock_state const& a, lock_state const& b)
 
 bool same_terms(lock_state const& a, lock_state const& b)
 {
-    return same_times(a, b) && &a.plan->kind == &b.plan->kind && a.terms == b.terms;
+    return same_times(a, b) && &a.plan->kind == &b.plan->kind && a.plan->kind_terms == b.plan->kind_terms;
 }
 
 namespace {

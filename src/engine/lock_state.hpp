@@ -19,12 +19,11 @@ namespace redlock::detail {
 
 /// The common state of all copies of a mutex, its acquisitions and its leases. Constant.
 struct lock_state {
-    lock_state(std::shared_ptr<lock_plan const>, boost::intrusive_ptr<key_state>, kind::lock_terms = {});
+    lock_state(std::shared_ptr<lock_plan const>, boost::intrusive_ptr<key_state>);
 
     std::shared_ptr<lock_plan const> const plan;
     boost::intrusive_ptr<key_state> const wanted; ///< shared with the other locks of the same key
-    kind::lock_terms const terms;
-    std::shared_ptr<lock_state> heir{}; ///< the same lock, of the next nodes; guarded by the engine
+    std::shared_ptr<lock_state> heir{};           ///< the same lock, of the next nodes; guarded by the engine
 
     [[nodiscard]] engine& client() const { return *plan->client; }
     [[nodiscard]] std::string const& name() const;

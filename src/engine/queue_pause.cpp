@@ -51,7 +51,8 @@ bool queue_pause::begin(pause_reason const& reason)
 bool queue_pause::serve()
 {
     lock_state const& next = wanted_.lock();
-    bool const same_position = next.plan->kind.waiter() == type_->waiter() && next.terms == lock_->terms;
+    bool const same_position =
+        next.plan->kind.waiter() == type_->waiter() && next.plan->kind_terms == lock_->plan->kind_terms;
     if (!same_position || !wants_position())
         return false;
     if (told_)
@@ -90,9 +91,9 @@ bool queue_pause::prepare(unsigned node)
         inherited_.heir = runtime_.its.fresh_nonce();
         window_ = runtime_.claim_window(lock_->plan->node_timeout);
         polls_ = !lock_->plan->options.fair || !runtime_.lines.may_call(node);
-        place_ = kind::position(inherited_.heir.text(), type_->waiter(), window_, lock_->terms,
+        place_ = kind::position(inherited_.heir.text(), type_->waiter(), window_, lock_->plan->kind_terms,
                                 polls_ ? std::string_view() : runtime_.lines.channel(node));
-        inherited_.permits.reserve(kind::longest_list(kind::permits_of(lock_->terms)));
+        inherited_.permits.reserve(kind::longest_list(kind::permits_of(lock_->plan->kind_terms)));
         return true;
     } catch (std::bad_alloc const&) {
         return false;
@@ -234,7 +235,7 @@ void queue_pause::forget_call()
 
 void queue_pause::answer_call(std::string_view permits)
 {
-    if (type_->slotted && !kind::are_permits(kind::permits_of(lock_->terms), permits))
+    if (type_->slotted && !kind::are_permits(kind::permits_of(lock_->plan->kind_terms), permits))
         return move_on(); // no node says that
     called_ = true;
     if (type_->slotted)

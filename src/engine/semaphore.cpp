@@ -14,12 +14,12 @@ namespace redlock {
 
 unsigned detail::basic_semaphore::permits() const noexcept
 {
-    return kind::permits_of(state()->terms).limit;
+    return kind::permits_of(state()->plan->kind_terms).limit;
 }
 
 unsigned detail::basic_semaphore::count() const noexcept
 {
-    return kind::permits_of(state()->terms).count;
+    return kind::permits_of(state()->plan->kind_terms).count;
 }
 
 std::shared_ptr<detail::lock_state> detail::basic_semaphore::state_with(unsigned count) const
