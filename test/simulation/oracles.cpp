@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/fencing.hpp"
+#include "core/tally.hpp"
 #include "redis/command.hpp"
 #include "simulation/actor.hpp"
 
@@ -300,16 +301,10 @@ void schedule::check_wake_up(subject& s)
 {
     if (s.several || net_->size() == 2)
         return;
-    std::optional<duration> wanted_since;
-    bool taken = false;
-    for (auto const& p : programs_)
-        for (auto const& a : p->actors) {
-            if (&a->about != &s)
-                continue;
-            taken = taken || a->held.valid();
-            if (a->ticket)
-                wanted_since = std::min(a->came, wanted_since.value_or(a->came));
-        }
+    bool taken = std::ranges::any_of(programs_, [&](auto const& p) {
+        return std::ranges::any_of(p->actors,
+                                   [&](auto const& a) { return &a->about == &s && a->held.valid(); });
+    });
     for (std::size_t n = 0; n != net_->size(); ++n)
         taken = taken || is_there(n, s.name);
     if (taken)
@@ -317,8 +312,26 @@ void schedule::check_wake_up(subject& s)
     if (!s.free_since)
         s.free_since = time_.now();
     duration const longest = polls_ || enciphered_ ? longest_wake_up_by_asking : longest_wake_up;
-    if (wanted_since && time_.now() - std::max(*s.free_since, *wanted_since) > longest)
-        flaw(s.name + " is free, and who waits for it does not get it");
+    if (time_.now() - *s.free_since > longest && is_wanted_since(s, time_.now() - longest))
+        flaw(s.name + " is free, and its waiter does not get it");
+}
+
+/// Counts the waiters whose clients have a majority. A client that meets its nodes late, for the first time on this
+/// list of them, waits for their quarantines (N4, N9).
+bool schedule::is_wanted_since(subject const& s, duration since) const
+{
+    return std::ranges::any_of(programs_, [&](auto const& p) {
+        bool const waits = std::ranges::any_of(
+            p->actors, [&](auto const& a) { return &a->about == &s && a->ticket && a->came < since; });
+        return waits && has_majority(*p);
+    });
+}
+
+bool schedule::has_majority(program const& p)
+{
+    auto const nodes = p.locks->node_table();
+    auto const ready = std::ranges::count(nodes, node_state::ready, &node_status::state);
+    return static_cast<unsigned>(ready) >= core::majority(static_cast<unsigned>(nodes.size()));
 }
 
 bool schedule::served_all() const

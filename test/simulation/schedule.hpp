@@ -279,6 +279,8 @@ private:
     void check_operations(program const&, actor&);
     void check_wake_ups();
     void check_wake_up(subject&);
+    [[nodiscard]] bool is_wanted_since(subject const&, duration since) const;
+    [[nodiscard]] static bool has_majority(program const&);
     void check_progress();
     void check_forgotten(program const&);
     [[nodiscard]] bool is_there(std::size_t node, std::string const& key) const;
