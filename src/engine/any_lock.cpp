@@ -11,6 +11,7 @@
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/succession.hpp"
+#include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include <redlock/any_lock.hpp>
 #include <redlock/client.hpp>

@@ -34,7 +34,6 @@
 #include <boost/system/error_code.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -3,7 +3,6 @@
 #include "engine/key_state.hpp"
 
 #include <new>
-#include <utility>
 
 // How a lease ends: lost, given up, passed on.
 namespace redlock::detail {

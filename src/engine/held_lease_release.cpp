@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/local_queue.hpp"
 #include "core/passage.hpp"
+#include "core/release_tally.hpp"
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/key_state.hpp"
@@ -14,8 +15,6 @@
 // How a lease that was given up is released: behind everything that was sent before on each connection, so that no extension
 // comes after it.
 namespace redlock::detail {
-
-using meaning = kind::answer::meaning;
 
 // rules Q5, Q11 and R1
 void held_lease::start_release()
@@ -129,6 +128,7 @@ void held_lease::release_on(core::node_set where, kind::request word)
 // rule M3
 void held_lease::on_given_back(node_answer const& got)
 {
+    using meaning = kind::answer::meaning;
     parting& leaves = *parted();
     bool const understood = got.said.what != meaning::error;
     if (got.said.what == meaning::handed_on)
@@ -147,6 +147,7 @@ void held_lease::on_given_back(node_answer const& got)
 
 void held_lease::on_release(node_answer const& got)
 {
+    using meaning = kind::answer::meaning;
     bool const ours = got.said.what == meaning::granted || got.said.what == meaning::handed_on;
     bool const answered = ours || got.said.what == meaning::denied;
     if (got.said.what == meaning::error)

@@ -3,7 +3,6 @@
 
 #include "engine/key_state.hpp"
 #include "engine/lock_plan.hpp"
-#include "kind/kind.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/queue_pause.hpp"
 
+#include "engine/nonce_source.hpp"
 #include "kind/semaphore.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
