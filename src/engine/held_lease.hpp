@@ -128,6 +128,7 @@ public:
 
 private:
     friend class round<held_lease>;
+    using meaning = kind::answer::meaning;
     using event = lease_event::kind;
 
     /// \name Its round

@@ -16,16 +16,15 @@ namespace redlock::detail {
 
 namespace {
 
-using meaning = kind::answer::meaning;
-
 bool gives_back(kind::request what)
 {
     return what == kind::request::release || what == kind::request::give_back ||
            what == kind::request::lock_release;
 }
 
-core::extension_answer counted(meaning said)
+core::extension_answer counted(kind::answer::meaning said)
 {
+    using meaning = kind::answer::meaning;
     switch (said) {
     case meaning::granted: return core::extension_answer::mine;
     case meaning::repaired: return core::extension_answer::repaired;

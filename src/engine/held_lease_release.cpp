@@ -128,7 +128,6 @@ void held_lease::release_on(core::node_set where, kind::request word)
 // rule M3
 void held_lease::on_given_back(node_answer const& got)
 {
-    using meaning = kind::answer::meaning;
     parting& leaves = *parted();
     bool const understood = got.said.what != meaning::error;
     if (got.said.what == meaning::handed_on)
@@ -147,7 +146,6 @@ void held_lease::on_given_back(node_answer const& got)
 
 void held_lease::on_release(node_answer const& got)
 {
-    using meaning = kind::answer::meaning;
     bool const ours = got.said.what == meaning::granted || got.said.what == meaning::handed_on;
     bool const answered = ours || got.said.what == meaning::denied;
     if (got.said.what == meaning::error)
