@@ -372,7 +372,7 @@ void acquirer::follow(pause_step then)
         return;
     switch (then) {
     case pause_step::wait: return schedule_pause();
-    case pause_step::claim: return connect_or_vote();
+    case pause_step::claim: return connect_or_vote(); // the position goes with the claim
     case pause_step::vote_in_sequence: in_sequence_ = true; [[fallthrough]];
     case pause_step::vote: return end_pause_and_vote();
     case pause_step::closed: return pause_from(way_ + 1U, {.why = why_, .refusals = refusals_});

@@ -105,7 +105,7 @@ private:
     kind::lock_kind const* type_ = nullptr; ///< the kind of the position
     undo* undo_ = nullptr;                  ///< for the position
     inheritance inherited_;
-    std::string place_;                  ///< the position's text, without the nonce
+    std::string place_;                  ///< the position's text
     std::chrono::milliseconds window_{}; ///< for which the lock is kept for it
     core::line_place waiting_;
     core::instant then_;                  ///< until when the lock is left to others

@@ -18,7 +18,7 @@
 namespace redlock::detail {
 
 /// Sends commands about one lock to nodes, and gives each answer back as a value: votes, write-backs, extensions, releases,
-/// peeks and inspections. A command is sent once; but what the node has not executed for its form, a script that it does
+/// probes and inspections. A command is sent once; but what the node has not executed for its form, a script that it does
 /// not know for example, is sent once more in the other (docs/protocol.md, rule A7).
 ///
 /// `Self`, which derives from it, supplies
