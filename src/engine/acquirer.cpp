@@ -171,8 +171,7 @@ void acquirer::vote()
 
 void acquirer::claim()
 {
-    auto handed = queue_.inherit();
-    handed.which = wanted_.awaited;
+    inheritance const& handed = queue_.inherit();
     if (handed.passed && !lock().plan->kind.slotted)
         wanted_.name().local().passing().inherited(*handed.passed + runtime_.round_trip(),
                                                    runtime_.loop().now());

@@ -35,8 +35,7 @@ void held_lease::start_release()
 /// last counts.
 core::local_queue& held_lease::of_name() const
 {
-    key_state& its = *lock().wanted;
-    return its.one(its.in_the_way()).local();
+    return lock().wanted->awaited().local();
 }
 
 /// Otherwise unqueued clients would never find the lock free (rule Q19).
@@ -137,8 +136,7 @@ void held_lease::on_given_back(node_answer const& got)
     if (understood) {
         on_release(got);
     } else {
-        key_state& name = lock().wanted->one(lock().wanted->in_the_way());
-        on().lines.refused(got.node, name, got.reply);
+        on().lines.refused(got.node, lock().wanted->awaited(), got.reply);
         release_late(core::node_set(got.node));
     }
     release_the_rest();

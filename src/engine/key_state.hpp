@@ -108,6 +108,8 @@ public:
     [[nodiscard]] virtual std::uint8_t in_the_way() const { return 0; }
     /// One of several keys.
     [[nodiscard]] virtual key_state& one(std::uint8_t) { return *this; }
+    /// The key that was in the way last.
+    [[nodiscard]] key_state& awaited() { return one(in_the_way()); }
     ///@}
 
     /// \name What a lease tells

@@ -47,7 +47,7 @@ std::optional<unsigned> lines::first_node(redis::lock_key const& key, core::node
 // rule Q17
 std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
 {
-    return node_of(lock, lock.wanted->one(lock.wanted->in_the_way()), without);
+    return node_of(lock, lock.wanted->awaited(), without);
 }
 
 std::optional<unsigned> lines::node_of(lock_state const& lock, key_state const& name, core::node_set without)

@@ -44,6 +44,7 @@ bool queue_pause::begin(pause_reason const& reason)
     then_ = reason.not_before;
     lock_ = wanted_.waiter->lock();
     key_ = &wanted_.name();
+    inherited_.which = wanted_.awaited;
     type_ = &lock_->plan->kind.in_queue();
     silent_ = {};
     return enter_somewhere();
@@ -73,9 +74,9 @@ bool queue_pause::enter_somewhere()
     told_.reset();
     free_ = {};
     core::instant const now = runtime_.loop().now();
-    waiting_ = polls_ ? core::line_place(window_, runtime_.poll_pause(), now) : core::line_place(window_);
+    waiting_ = polls_ ? core::line_place(inherited_.window, runtime_.poll_pause(), now)
+                      : core::line_place(inherited_.window);
     forget_call();
-    inherited_.window = window_;
     runtime_.lines.enter(*this);
     open_round();
     core::reached(then_, now) ? ask() : waiting_.left_free(then_);
@@ -90,9 +91,10 @@ bool queue_pause::prepare(unsigned node)
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         inherited_.heir = runtime_.its.fresh_nonce();
-        window_ = runtime_.claim_window(lock_->plan->node_timeout);
+        inherited_.window = runtime_.claim_window(lock_->plan->node_timeout);
         polls_ = !lock_->plan->options.fair || !runtime_.lines.may_call(node);
-        place_ = kind::position(inherited_.heir.text(), type_->waiter(), window_, lock_->plan->kind_terms,
+        place_ = kind::position(inherited_.heir.text(), type_->waiter(), inherited_.window,
+                                lock_->plan->kind_terms,
                                 polls_ ? std::string_view() : runtime_.lines.channel(node));
         inherited_.permits.reserve(kind::longest_list(kind::permits_of(lock_->plan->kind_terms)));
         return true;
@@ -120,7 +122,7 @@ void queue_pause::end()
     open_round();
     runtime_.clean.start(*std::exchange(undo_, nullptr),
                          {{key_, type_, inherited_.heir},
-                          runtime_.loop().now() + window_,
+                          runtime_.loop().now() + inherited_.window,
                           std::move(place_),
                           called_ ? inherited_.passed.value_or(core::duration::zero()) : unknown_passage},
                          core::node_set(node_));

@@ -21,7 +21,6 @@
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -105,8 +104,7 @@ private:
     kind::lock_kind const* type_ = nullptr; ///< the kind of the position
     undo* undo_ = nullptr;                  ///< for the position
     inheritance inherited_;
-    std::string place_;                  ///< the position's text
-    std::chrono::milliseconds window_{}; ///< for which the lock is kept for it
+    std::string place_; ///< the position's text
     core::line_place waiting_;
     core::instant then_;                  ///< until when the lock is left to others
     core::node_set silent_;               ///< nodes that gave no answer in time, or an error
