@@ -160,6 +160,7 @@ void acquirer::vote()
     if (!runtime_.limit.enter(*this))
         return;
     phase_ = phase::voting;
+    poll_.end(); // probes from before do not count any more
     if (auto const missing = attempt_.provide(lock()))
         return fail_waiter(missing);
     wanted_.waiter->attempt_began();
