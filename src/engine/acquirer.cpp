@@ -20,37 +20,47 @@
 
 namespace redlock::detail {
 
+namespace {
+
+/// Returns the name that is in the way on most nodes. A node that names none of them is not believed.
+// rules Q21 and M7
+std::uint8_t most_refused(std::vector<node_report> const& rows, std::size_t names)
+{
+    std::array<unsigned, kind::most_names> refusals{};
+    for (node_report const& row : rows)
+        if (row.result == node_result::held_by_other)
+            ++refusals[row.which];
+    auto const of_these = std::span(refusals).first(names);
+    return static_cast<std::uint8_t>(std::ranges::max_element(of_these) - of_these.begin());
+}
+
+} // namespace
+
 acquirer::acquirer(runtime& on, pool<acquirer>& home)
     : runtime_(on), home_(home), attempt_(on, *this), queue_(on, wanted_, *this), poll_(on, wanted_, *this)
 {}
 
-void acquirer::start(key_state& key, candidate& waiter, core::start_mode how)
-{
-    wanted_ = {&key, &waiter, key.in_the_way()};
-    refusals_ = 0;
-    outage_.end();
-    begin(how);
-}
-
 /// Lets others go first if this client has had the lock, or if it is left to them (rules W5 and Q19). A client that knows of
 /// rivals enters the queue at once (rule Q15).
 // rules W5 and Q15
-void acquirer::begin(core::start_mode how)
+void acquirer::start(key_state& key, candidate& waiter, core::start_mode how)
 {
+    wanted_ = {.key = &key, .waiter = &waiter, .awaited = key.in_the_way()};
+    outage_.end();
+    in_sequence_ = false;
+    if (!key.given_up(*this).empty()) // it takes what carries these nonces
+        return go_on();
     core::instant const now = runtime_.loop().now();
-    in_sequence_ = nobody_came_ = false;
-    if (!wanted_.key->given_up(*this).empty()) // it takes what carries these nonces
-        return connect_or_vote();
     core::local_queue& local = wanted_.name().local();
     core::instant const free_until = local.passing().free_until();
-    bool const left_free = local.passing().is_left_free(now) &&
-                           !wanted_.waiter->out_of_time(free_until + 2 * runtime_.round_trip());
+    bool const left_free =
+        local.passing().is_left_free(now) && !waiter.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     if (!others_first && !local.has_rivals())
-        return connect_or_vote();
-    nobody_came_ = true;
-    pause_from(0, {.why = others_first ? pause_reason::cause::others_first : pause_reason::cause::rivals,
-                   .not_before = left_free ? free_until : now});
+        return go_on();
+    wanted_.nobody_came = true;
+    pause_for({.why = others_first ? pause_reason::cause::others_first : pause_reason::cause::rivals,
+               .not_before = left_free ? free_until : now});
 }
 
 /// An attempt goes on for the next waiter if that one's keys live as long, and a pause if that one can wait there. Otherwise
@@ -60,12 +70,14 @@ void acquirer::serve(candidate& successor)
     bool const same = same_terms(lock(), *successor.lock());
     bool const asks = phase_ == phase::voting || phase_ == phase::won;
     bool const pauses = phase_ == phase::pausing || queue_.called();
+    bool const goes_on = asks ? same : !pauses || now_->serve(successor);
     wanted_.waiter = &successor;
-    if (asks ? same : !pauses || now().serve())
+    if (goes_on)
         return;
     in_sequence_ = asks && attempt_.asks_in_turn();
-    asks ? take_back() : now().end();
-    vote_soon();
+    asks ? take_back() : now_->end();
+    enter(phase::backing_off);
+    runtime_.loop().schedule_after(*this, core::duration::zero());
 }
 
 void acquirer::stop()
@@ -100,23 +112,15 @@ bool acquirer::tell_of_nodes()
     return true;
 }
 
-void acquirer::discard()
-{
-    wanted_.waiter = nullptr;
-    attempt_.discard();
-    for (pause* const each : ways_)
-        each->discard();
-}
-
 void acquirer::expire()
 {
     switch (phase_) {
     case phase::connecting: return vote();
-    case phase::backing_off: return connect_or_vote();
+    case phase::backing_off: return go_on();
     case phase::pausing: {
         auto const vain = vain_at();
         bool const is_vain = vain && core::reached(*vain, runtime_.loop().now());
-        return is_vain ? end_pause_and_vote() : now().on_time();
+        return is_vain ? follow(pause_step::vote) : now_->on_time();
     }
     default: return;
     }
@@ -124,10 +128,10 @@ void acquirer::expire()
 
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease.
 // rule V1
-void acquirer::connect_or_vote()
+void acquirer::go_on()
 {
     auto const before = std::pair(phase_, attempt_.number());
-    hasten_nodes();
+    nodes().hasten_for(lock());
     nodes().connect_for(lock());
     // A connection was closed, of which we heard, and went on from there.
     if (std::pair(phase_, attempt_.number()) != before)
@@ -145,14 +149,6 @@ void acquirer::connect_or_vote()
     runtime_.loop().schedule_after(*this, enough ? std::min(lock().plan->node_timeout, left) : left);
 }
 
-/// Without a majority the wait ends with a connection.
-// rule H10
-void acquirer::hasten_nodes()
-{
-    if (nodes().ready() < core::majority(nodes().size()))
-        nodes().hasten(core::pace_of_waiter(lock().plan->options.ttl));
-}
-
 void acquirer::vote()
 {
     enter(phase::held_up);
@@ -160,23 +156,13 @@ void acquirer::vote()
     if (!runtime_.limit.enter(*this))
         return;
     phase_ = phase::voting;
-    poll_.end(); // probes from before do not count any more
     if (auto const missing = attempt_.provide(lock()))
         return fail_waiter(missing);
     wanted_.waiter->attempt_began();
     bool const in_sequence = std::exchange(in_sequence_, false);
     if (queue_.called())
-        return claim();
+        return attempt_.claim(wanted_.waiter->lock(), queue_.inherit());
     attempt_.start(wanted_.waiter->lock(), in_sequence, wanted_.key->given_up(*this));
-}
-
-void acquirer::claim()
-{
-    inheritance const& handed = queue_.inherit();
-    if (handed.passed && !lock().plan->kind.slotted)
-        wanted_.name().local().passing().inherited(*handed.passed + runtime_.round_trip(),
-                                                   runtime_.loop().now());
-    attempt_.claim(wanted_.waiter->lock(), handed);
 }
 
 /// The next one is asked for, if there is one.
@@ -191,12 +177,9 @@ candidate& acquirer::drop_waiter()
 /// The waiter has not what an attempt needs. The next one is asked for a little later.
 void acquirer::fail_waiter(boost::system::error_code why)
 {
+    queue_.end(); // the next client gets the lock that was handed to this one
     drop_waiter().fail(why);
-    if (!wanted_.waiter) {
-        wanted_.key->loop_ended(*this);
-        return finish();
-    }
-    back_off(errc::no_quorum);
+    wanted_.waiter ? back_off(errc::no_quorum) : finish();
 }
 
 void acquirer::on_won()
@@ -226,19 +209,16 @@ void acquirer::run()
 void acquirer::on_lost(errc cause)
 {
     tell(cause);
-    ++refusals_;
+    wanted_.waiter->attempt_failed(cause);
+    ++wanted_.refusals;
     core::instant const now = runtime_.loop().now();
     auto const census = attempt_.census();
-    if (cause == errc::no_quorum)
-        outage_.go_on(census, now);
-    else
-        outage_.end();
+    cause == errc::no_quorum ? outage_.go_on(census, now) : outage_.end();
     if (cause == errc::contended && attempt_.is_one_round())
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     drop_those_who_end(cause, census);
     if (!wanted_.waiter) {
         take_back();
-        wanted_.key->loop_ended(*this);
         return finish();
     }
     if (cause == errc::contended)
@@ -254,9 +234,11 @@ void acquirer::on_lost(errc cause)
 // rule Q9
 void acquirer::refused()
 {
-    await_most_refused();
+    auto const names = std::max<std::size_t>(wanted_.key->key().several.size(), 1);
+    wanted_.awaited = most_refused(attempt_.rows(), names);
+    wanted_.key->note_in_the_way(wanted_.awaited);
     take_back();
-    on_others();
+    wanted_.met_others();
     runtime_.lines.have_memory(attempt_.refused());
     if (yield_waiter(errc::contended))
         return;
@@ -264,27 +246,11 @@ void acquirer::refused()
     bool const in_front = claimed && wanted_.waiter->come_back_in_front();
     core::node_set granted = attempt_.votes().answered();
     granted.erase(attempt_.refused());
-    constexpr std::size_t queue = 0;
-    constexpr std::size_t poll = 1;
-    pause_from(claimed && !in_front ? poll : queue, {.why = pause_reason::cause::refused,
-                                                     .not_before = runtime_.loop().now(),
-                                                     .in_front = in_front,
-                                                     .refusals = refusals_,
-                                                     .granted = granted});
-}
-
-/// Waits for the name that is in the way on most nodes. A node that names none of them is not believed.
-// rules Q21 and M7
-void acquirer::await_most_refused()
-{
-    std::array<unsigned, kind::most_names> refusals{};
-    for (node_report const& row : attempt_.rows())
-        if (row.result == node_result::held_by_other)
-            ++refusals[row.which];
-    auto const names = std::span(refusals).first(std::max<std::size_t>(wanted_.key->key().several.size(), 1));
-    auto const most = std::ranges::max_element(names) - names.begin();
-    wanted_.awaited = static_cast<std::uint8_t>(most);
-    wanted_.key->note_in_the_way(wanted_.awaited);
+    pause_for({.why = pause_reason::cause::refused,
+               .not_before = runtime_.loop().now(),
+               .unqueued = claimed && !in_front,
+               .in_front = in_front,
+               .granted = granted});
 }
 
 bool acquirer::yield_waiter(errc cause)
@@ -295,31 +261,23 @@ bool acquirer::yield_waiter(errc cause)
     return yielded;
 }
 
-/// Waiters for whom this attempt was the last are told; what is left is the first that may go on.
+/// Fails the waiters for which this attempt was the last, up to the first that may go on.
+// rule A8
 void acquirer::drop_those_who_end(errc cause, core::node_census const& census)
 {
+    core::instant const now = runtime_.loop().now();
     while (wanted_.waiter) {
-        errc const end = end_after(cause, census);
+        candidate& one = *wanted_.waiter;
+        auto const patience = one.limited() ? core::duration::max() : outage_patience();
+        errc end = one.after_attempt(cause, now);
+        if (end == errc{} && cause == errc::no_quorum &&
+            outage_.gives_up(census, one.started(), patience, now))
+            end = cause;
         if (end == errc{})
             return;
-        candidate& done = drop_waiter();
-        done.attempt_failed(cause);
-        done.fail(end);
+        drop_waiter().attempt_failed(cause);
+        one.fail(end);
     }
-}
-
-// rule A8
-errc acquirer::end_after(errc cause, core::node_census const& census) const
-{
-    core::instant const now = runtime_.loop().now();
-    candidate const& waiter = *wanted_.waiter;
-    if (errc const end = waiter.after_attempt(cause, now); end != errc{})
-        return end;
-    if (cause != errc::no_quorum)
-        return {};
-    auto const patience =
-        waiter.limited() ? core::duration::max() : core::duration(lock().plan->options.retry.outage_patience);
-    return outage_.gives_up(census, waiter.started(), patience, now) ? cause : errc{};
 }
 
 void acquirer::take_back()
@@ -337,28 +295,23 @@ void acquirer::back_off(errc cause)
     retry_policy const& policy = lock().plan->options.retry;
     auto const first = std::max<core::duration>(policy.min_delay, 2 * runtime_.round_trip());
     auto const jitter = cause == errc::no_quorum ? core::half_jitter : core::full_jitter;
-    auto const delay = jitter(refusals_, first, policy.max_delay, runtime_.loop().machine().random_bits());
+    auto const delay =
+        jitter(wanted_.refusals, first, policy.max_delay, runtime_.loop().machine().random_bits());
     auto const at = cause == errc::no_quorum ? nodes().majority_at(lock()) : std::nullopt;
     at ? runtime_.loop().schedule(*this, *at) : runtime_.loop().schedule_after(*this, delay);
 }
 
-void acquirer::vote_soon()
-{
-    enter(phase::backing_off);
-    runtime_.loop().schedule_after(*this, core::duration::zero());
-}
-
-/// Takes the first way to pause that is open, from this one on; if none is, votes.
+/// Takes the first way to pause that is open; if none is, votes.
 // rule Q15
-void acquirer::pause_from(std::size_t way, pause_reason const& reason)
+void acquirer::pause_for(pause_reason const& reason)
 {
-    while (way != ways_.size() && !ways_[way]->begin(reason))
-        ++way;
-    if (way == ways_.size()) {
-        nobody_came_ = false;
-        return connect_or_vote();
+    std::array<pause*, 2> const ways{&queue_, &poll_};
+    auto const open = std::ranges::find_if(ways, [&](pause* each) { return each->begin(reason); });
+    if (open == ways.end()) {
+        wanted_.nobody_came = false;
+        return go_on();
     }
-    way_ = static_cast<std::uint8_t>(way);
+    now_ = *open;
     why_ = reason.why;
     enter(phase::pausing);
     if (!std::exchange(listening_, true))
@@ -372,40 +325,13 @@ void acquirer::follow(pause_step then)
         return;
     switch (then) {
     case pause_step::wait: return schedule_pause();
-    case pause_step::claim: return connect_or_vote(); // the position goes with the claim
+    case pause_step::claim: break; // the position goes with the claim
     case pause_step::vote_in_sequence: in_sequence_ = true; [[fallthrough]];
-    case pause_step::vote: return end_pause_and_vote();
-    case pause_step::closed: return pause_from(way_ + 1U, {.why = why_, .refusals = refusals_});
+    case pause_step::vote: now_->end(); break;
+    case pause_step::closed: return pause_for({.why = why_, .unqueued = true});
     }
-}
-
-void acquirer::end_pause_and_vote()
-{
-    now().end();
-    connect_or_vote();
-}
-
-void acquirer::on_sighting(unsigned node, kind::sighting const& seen)
-{
-    if (seen.left) { // somebody has it
-        on_others();
-        wanted_.waiter->told_of_holder();
-    }
-    auto of_this_name = seen;
-    of_this_name.which = wanted_.awaited;
-    wanted_.key->note_holder(node, nodes().size(), of_this_name);
-}
-
-void acquirer::on_others()
-{
-    nobody_came_ = false;
-    wanted_.met_others();
-}
-
-void acquirer::on_position(std::size_t before)
-{
-    wanted_.waiter->told_of_holder();
-    wanted_.waiter->tell_waiting(before, true);
+    enter(phase::backing_off); // the pause has ended
+    go_on();
 }
 
 /// Without a majority a claim cannot succeed (rule Q15). A quarantine ends by itself.
@@ -421,7 +347,7 @@ void acquirer::watch_majority()
 
 void acquirer::schedule_pause()
 {
-    core::instant due = now().due();
+    core::instant due = now_->due();
     if (auto const vain = vain_at(); vain && core::sooner(*vain, due, runtime_.loop().now()))
         due = *vain;
     runtime_.loop().schedule_finely(*this, due);
@@ -432,17 +358,17 @@ std::optional<core::instant> acquirer::vain_at() const
     auto const since = outage_.since(wanted_.waiter->started());
     if (!since || wanted_.waiter->limited())
         return {};
-    return *since + lock().plan->options.retry.outage_patience;
+    return *since + outage_patience();
 }
 
 void acquirer::nodes_changed()
 {
     if (wanted_.waiter)
-        hasten_nodes();
+        nodes().hasten_for(lock());
     switch (phase_) {
-    case phase::connecting: return connect_or_vote();
+    case phase::connecting: return go_on();
     case phase::backing_off: return nodes().has_majority(lock()) ? vote() : void();
-    case phase::pausing: watch_majority(); return now().on_nodes_changed();
+    case phase::pausing: watch_majority(); return now_->on_nodes_changed();
     default: return;
     }
 }
@@ -450,13 +376,13 @@ void acquirer::nodes_changed()
 void acquirer::invalidated(unsigned node, key_state const& which)
 {
     if (phase_ == phase::pausing && &which == &wanted_.name())
-        now().on_key_changed(node);
+        now_->on_key_changed(node);
 }
 
 void acquirer::changed_here(core::node_set where)
 {
     if (phase_ == phase::pausing)
-        now().on_changed_here(where);
+        now_->on_changed_here(where);
 }
 
 void acquirer::enter(phase then)
@@ -470,18 +396,20 @@ void acquirer::enter(phase then)
 
 void acquirer::finish()
 {
-    runtime_.loop().cancel(*this);
+    if (!wanted_.waiter)
+        wanted_.key->loop_ended(*this);
+    enter(phase::draining);
+    queue_.end();
+    poll_.end();
     if (std::exchange(listening_, false))
         nodes().stop_listening();
-    for (pause* const each : ways_)
-        each->end();
-    enter(phase::draining);
     wanted_.waiter = nullptr;
     attempt_.finish();
-    retire_if_drained();
+    runtime_.loop().cancel(*this);
+    on_drained();
 }
 
-void acquirer::retire_if_drained()
+void acquirer::on_drained()
 {
     if (phase_ != phase::draining || !attempt_.drained() || !queue_.drained() || !poll_.drained())
         return;
@@ -490,19 +418,16 @@ void acquirer::retire_if_drained()
     home_.recycle(*this);
 }
 
-void acquirer::tell(errc result)
+void acquirer::tell(errc result) const
 {
-    candidate& waiter = *wanted_.waiter;
-    if (result != errc{})
-        waiter.attempt_failed(result);
     observer* const watcher = runtime_.its.watcher();
     if (!watcher)
         return;
     bool const granted = result == errc{};
     auto const ec = granted ? boost::system::error_code{} : make_error_code(result);
     auto const took = core::elapsed(attempt_.votes().sent(), runtime_.loop().now());
-    watcher->on_attempt({lock().name(), ec, attempt_.votes().granted(), nodes().size(), waiter.attempts(),
-                         took,
+    watcher->on_attempt({lock().name(), ec, attempt_.votes().granted(), nodes().size(),
+                         wanted_.waiter->attempts(), took,
                          granted ? core::validity(lock().plan->options.ttl) - took : core::duration::zero(),
                          !granted && wanted_.key->held_here()});
 }

@@ -23,8 +23,6 @@
 
 #include <boost/system/error_code.hpp>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -47,11 +45,9 @@ public:
     void serve(candidate& successor);
     [[nodiscard]] candidate* waiter() const { return wanted_.waiter; }
     /// Could other clients have had the lock before, and did not take it?
-    [[nodiscard]] bool nobody_came() const { return nobody_came_; }
-    /// Is what it won handed over by another client?
-    [[nodiscard]] bool claims() const { return attempt_.claims(); }
-    /// Returns the nodes that hold what it won.
-    [[nodiscard]] core::node_set holders() const { return attempt_.votes().holders(); }
+    [[nodiscard]] bool nobody_came() const { return wanted_.nobody_came; }
+    /// Returns the attempt that won.
+    [[nodiscard]] attempt const& won() const { return attempt_; }
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
     /// Time is up: a node that has not answered now does not count.
@@ -62,7 +58,7 @@ public:
     /// the nodes are being asked.
     [[nodiscard]] bool tell_of_nodes();
     /// Does it wait for others without a position in the queue?
-    [[nodiscard]] bool polls() const { return phase_ == phase::pausing && &now() == &poll_; }
+    [[nodiscard]] bool polls() const { return phase_ == phase::pausing && now_ == &poll_; }
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
@@ -71,7 +67,11 @@ public:
     /// The same, but the change was sent by this client, behind what the acquirer has sent so far.
     void changed_here(core::node_set);
     /// Lets go of the lock.
-    void discard();
+    void discard()
+    {
+        wanted_.waiter = nullptr;
+        attempt_.discard();
+    }
 
 private:
     enum class phase : std::uint8_t {
@@ -87,52 +87,42 @@ private:
 
     [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
     [[nodiscard]] lock_state const& lock() const { return wanted_.lock(); }
-    [[nodiscard]] pause& now() const { return *ways_[way_]; }
 
-    void begin(core::start_mode);
     void expire() override;
     void run() override;
     void enter(phase);
     void finish();
-    void retire_if_drained();
+    void on_drained() override;
 
     /// \name Attempts
     ///@{
-    void connect_or_vote();
-    void hasten_nodes();
+    void go_on() override;
     void vote();
-    void claim();
-    void go_on() override { connect_or_vote(); }
     void fail_waiter(boost::system::error_code);
     void on_won() override;
     void on_lost(errc cause) override;
-    void on_attempt_drained() override { retire_if_drained(); }
     void take_back();
-    void tell(errc result);
+    void tell(errc result) const;
     void refused();
-    void await_most_refused();
     /// Gives the waiter back to its queue (rule M8) and ends. Returns false if the acquirer goes on.
     [[nodiscard]] bool yield_waiter(errc cause);
     void drop_those_who_end(errc cause, core::node_census const&);
-    [[nodiscard]] errc end_after(errc cause, core::node_census const&) const;
     candidate& drop_waiter();
     void back_off(errc cause);
-    void vote_soon();
     ///@}
 
     /// \name Pauses
     ///@{
-    void pause_from(std::size_t way, pause_reason const&);
+    void pause_for(pause_reason const&);
     void follow(pause_step) override;
-    void on_sighting(unsigned node, kind::sighting const&) override;
-    void on_others() override;
-    void on_position(std::size_t before) override;
-    void on_pause_drained() override { retire_if_drained(); }
     void watch_majority();
     void schedule_pause();
     /// Returns when the waiter has waited in vain for long enough. Nothing: not yet, or its limit ends it.
     [[nodiscard]] std::optional<core::instant> vain_at() const;
-    void end_pause_and_vote();
+    [[nodiscard]] core::duration outage_patience() const
+    {
+        return lock().plan->options.retry.outage_patience;
+    }
     ///@}
 
     runtime& runtime_;
@@ -141,17 +131,14 @@ private:
     attempt attempt_;
     queue_pause queue_;
     poll_pause poll_;
-    std::array<pause*, 2> const ways_{&queue_, &poll_}; ///< to pause, in the order in which they are tried
-    std::uint8_t way_ = 0;
+    pause* now_ = &queue_;
     phase phase_ = phase::retired;
     pause_reason::cause why_{}; ///< it pauses
     bool in_sequence_ = false;  ///< the next attempt asks first where contenders meet
-    bool nobody_came_ = false;
     bool listening_ = false;
 
     core::outage outage_;
     core::instant connecting_since_;
-    unsigned refusals_ = 0; ///< in a row, for the back-off
 };
 
 } // namespace redlock::detail

@@ -240,7 +240,7 @@ void attempt::finish()
 
 void attempt::on_drained()
 {
-    listener_.on_attempt_drained();
+    listener_.on_drained();
 }
 
 void attempt::discard()

@@ -57,7 +57,7 @@ public:
     virtual void on_won() = 0;
     virtual void on_lost(errc cause) = 0;
     /// All that was sent is answered.
-    virtual void on_attempt_drained() = 0;
+    virtual void on_drained() = 0;
 
 protected:
     ~attempt_listener() = default;

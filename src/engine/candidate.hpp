@@ -38,6 +38,8 @@ public:
     [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
     /// Or does it wait for other holders?
     [[nodiscard]] bool waits() const { return !asks_once(); }
+    /// Does it take a position in the queue of its name?
+    [[nodiscard]] bool wants_position() const { return waits() && lock_->plan->queues(); }
     [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
 
     void attempt_began() { ++attempts_; }
@@ -46,8 +48,14 @@ public:
         last_cause_ = cause;
         has_table_ = true;
     }
-    /// It stands in line, and somebody else has the lock: that is why it waits, whatever an attempt met before.
+    /// Another client has the lock: that is why the waiter waits, whatever an attempt met before.
     void told_of_holder() { last_cause_ = errc::contended; }
+    /// The waiter has a position in the queue of the name.
+    void tell_position(std::size_t before)
+    {
+        told_of_holder();
+        tell_waiting(before, true);
+    }
     /// Its claim was lost: others that were quicker must not cost it its wait, but a waiter that can never win must not stay
     /// the first. Returns whether it enters the queue in front.
     // rule Q9

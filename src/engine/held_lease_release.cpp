@@ -63,7 +63,7 @@ kind::queue_words held_lease::release_words() const
 // rule Q11
 bool held_lease::release_in_queue(parting& leaves)
 {
-    auto const node = on().lines.node_of(lock(), {});
+    auto const node = on().lines.node_of(lock(), lock().wanted->awaited(), {});
     if (!node)
         return false;
     core::duration const whole = lock().plan->node_timeout;

@@ -183,7 +183,7 @@ void key_queue::won(acquirer& by, held_lease& held)
     changed_here(queues().on().nodes.all()); // the waiters have been overtaken
     if (held.is_shared() || held.permits()) {
         local().won_beside_others(asked_for, by.nobody_came());
-        if (held.is_shared() && !by.claims())
+        if (held.is_shared() && !by.won().claims())
             local().passing().interrupted(); // the lock was free, or readers had it
         if (held.is_shared())
             readers_ = &held;

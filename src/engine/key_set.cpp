@@ -477,7 +477,7 @@ void key_set::won(acquirer& by, held_lease& held)
     if (!asked_for)
         return;
     core::node_set others = on().nodes.all();
-    others.erase(by.holders());
+    others.erase(by.won().votes().holders());
     asked_for_->give_back(others);
     candidate& lucky = asked_for_->whom();
     stop_asking();

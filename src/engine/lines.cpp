@@ -45,11 +45,6 @@ std::optional<unsigned> lines::first_node(redis::lock_key const& key, core::node
 }
 
 // rule Q17
-std::optional<unsigned> lines::node_of(lock_state const& lock, core::node_set without)
-{
-    return node_of(lock, lock.wanted->awaited(), without);
-}
-
 std::optional<unsigned> lines::node_of(lock_state const& lock, key_state const& name, core::node_set without)
 {
     return first_node(name.key(), without, [&](unsigned node) {
@@ -62,9 +57,10 @@ std::optional<unsigned> lines::node_of(lock_state const& lock, key_state const& 
 // rules W3 and Q10
 std::optional<unsigned> lines::meeting_node(lock_state const& lock, core::node_set without)
 {
-    if (auto const node = node_of(lock, without))
+    key_state const& name = lock.wanted->awaited();
+    if (auto const node = node_of(lock, name, without))
         return node;
-    return first_node(lock.key(), without, [&](unsigned node) {
+    return first_node(name.key(), without, [&](unsigned node) {
         return nodes_.at(node).state() == node_state::ready && !nodes_.is_quarantined(node, lock);
     });
 }

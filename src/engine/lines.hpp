@@ -47,9 +47,8 @@ public:
     /// for the lock, and permits the queue.
     [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, key_state const& name,
                                                   core::node_set without);
-    /// The same, of several names for the one that was in the way last.
-    [[nodiscard]] std::optional<unsigned> node_of(lock_state const&, core::node_set without);
-    /// The node where other clients may wait for it, if this client cannot be queued anywhere.
+    /// Returns the node where other clients may wait for the lock, also if this client cannot be queued anywhere. Several names
+    /// meet at the node of the one that was in the way last.
     [[nodiscard]] std::optional<unsigned> meeting_node(lock_state const&, core::node_set without = {});
     /// Can waiters be called there, and told of changes?
     // rule Q18

@@ -100,6 +100,13 @@ public:
     void watch(bool watched);
     /// A lease needs them: the nodes that give no answer are tried again at this pace (rule H10).
     void hasten(core::reconnect_pace const&);
+    /// Without a majority, the wait for this lock ends with a connection.
+    // rule H10
+    void hasten_for(lock_state const& lock)
+    {
+        if (ready_ < core::majority(size()))
+            hasten(core::pace_of_waiter(lock.plan->options.ttl));
+    }
     /// Somebody waits to be told by the nodes that a key has changed.
     void listen();
     void stop_listening();

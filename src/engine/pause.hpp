@@ -19,14 +19,28 @@ struct acquisition {
     key_state* key = nullptr;
     candidate* waiter = nullptr;
     std::uint8_t awaited = 0; ///< among several names, the one that is in the way
+    bool nobody_came = false; ///< other clients could have had the lock since, and did not take it
+    unsigned refusals = 0;    ///< in a row
 
     [[nodiscard]] lock_state const& lock() const { return *waiter->lock(); }
     /// Returns the name that is waited for.
     [[nodiscard]] key_state& name() const { return key->one(awaited); }
-    void met_others() const
+    /// Another client has taken or released the lock.
+    void met_others()
     {
+        nobody_came = false;
         key->local().refused();
         name().local().refused();
+    }
+    /// A node told of the awaited name's key.
+    void saw(unsigned node, unsigned nodes, kind::sighting seen)
+    {
+        if (seen.left) { // another client has it
+            met_others();
+            waiter->told_of_holder();
+        }
+        seen.which = awaited;
+        key->note_holder(node, nodes, seen);
     }
 };
 
@@ -39,8 +53,8 @@ struct pause_reason {
     };
     cause why;
     core::instant not_before{}; ///< the lock is left to others until then
+    bool unqueued = false;      ///< the waiter takes no position
     bool in_front = false;      ///< the waiter has lost a claim, and enters the queue in front
-    unsigned refusals = 0;      ///< in a row
     core::node_set granted{};   ///< nodes that granted the last vote, which is taken back
 };
 
@@ -57,14 +71,8 @@ enum class pause_step : std::uint8_t {
 class pause_listener {
 public:
     virtual void follow(pause_step) = 0;
-    /// A node told of the lock's key.
-    virtual void on_sighting(unsigned node, kind::sighting const&) = 0;
-    /// Another client has taken or released the lock.
-    virtual void on_others() = 0;
-    /// The waiter's position in the queue of the name is known.
-    virtual void on_position(std::size_t before) = 0;
     /// All that the pause sent is answered.
-    virtual void on_pause_drained() = 0;
+    virtual void on_drained() = 0;
 
 protected:
     ~pause_listener() = default;
@@ -75,8 +83,8 @@ class pause {
 public:
     /// Begins to wait. Returns false if this way is not open.
     [[nodiscard]] virtual bool begin(pause_reason const&) = 0;
-    /// Goes on for another waiter, the acquisition's new one. Returns false if that one cannot wait in this place.
-    [[nodiscard]] virtual bool serve() = 0;
+    /// Goes on for another waiter, which the acquisition has next. Returns false if that one cannot wait in this place.
+    [[nodiscard]] virtual bool serve(candidate& next) = 0;
     virtual void end() = 0;
     /// `due()` has come.
     virtual void on_time() = 0;
@@ -89,8 +97,6 @@ public:
     [[nodiscard]] virtual core::instant due() const = 0;
     /// Is all that was sent answered?
     [[nodiscard]] virtual bool drained() const = 0;
-    /// Lets go of the lock.
-    virtual void discard() = 0;
 
 protected:
     ~pause() = default;

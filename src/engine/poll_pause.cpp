@@ -26,14 +26,14 @@ bool poll_pause::begin(pause_reason const& reason)
     if (offers_)
         pause_.begin(now, pace(), runtime_.turn());
     else
-        pause_.begin(now, pace(), reason.refusals, runtime_.loop().machine().random_bits());
+        pause_.begin(now, pace(), wanted_.refusals, runtime_.loop().machine().random_bits());
     probe_in_the_way(); // a lease may be over before this one votes again
     return true;
 }
 
-bool poll_pause::serve()
+bool poll_pause::serve(candidate& next)
 {
-    type_ = &wanted_.lock().plan->kind;
+    type_ = &next.lock()->plan->kind;
     return true;
 }
 
@@ -70,7 +70,7 @@ void poll_pause::on_answer(node_answer const& got)
     if (got.what == kind::request::time_left && redis::is_error(got.reply.type))
         nodes().note_lack(got.node, "PTTL", got.reply);
     auto const found = type_->read_sighting(got.what, got.reply);
-    listener_.on_sighting(got.node, found);
+    wanted_.saw(got.node, nodes().size(), found);
     if (found.gone && !offers_)
         return vote_soon();
     if (!found.left)
@@ -84,7 +84,7 @@ void poll_pause::on_answer(node_answer const& got)
 void poll_pause::on_key_changed(unsigned)
 {
     if (std::exchange(offers_, false))
-        listener_.on_others();
+        wanted_.met_others();
     vote_soon();
 }
 

@@ -21,12 +21,12 @@ namespace redlock::detail {
 /// W2), or for an open window that is left to other clients (rule W5).
 class poll_pause final : public pause, private round<poll_pause> {
 public:
-    poll_pause(runtime& on, acquisition const& wanted, pause_listener& listener)
+    poll_pause(runtime& on, acquisition& wanted, pause_listener& listener)
         : runtime_(on), wanted_(wanted), listener_(listener)
     {}
 
     [[nodiscard]] bool begin(pause_reason const&) override;
-    [[nodiscard]] bool serve() override;
+    [[nodiscard]] bool serve(candidate& next) override;
     void end() override { open_round(); }
     void on_time() override { listener_.follow(pause_step::vote_in_sequence); }
     void on_key_changed(unsigned node) override;
@@ -34,7 +34,6 @@ public:
     void on_nodes_changed() override { probe_in_the_way(); } // the connection that was to tell may be gone
     [[nodiscard]] core::instant due() const override { return pause_.at(); }
     [[nodiscard]] bool drained() const override { return round::drained(); }
-    void discard() override {}
 
 private:
     friend class round<poll_pause>;
@@ -47,7 +46,7 @@ private:
     }
     void on_answer(node_answer const&);
     void on_silence(unsigned, kind::request, bool, net::failure const&) {}
-    void on_drained() { listener_.on_pause_drained(); }
+    void on_drained() { listener_.on_drained(); }
 
     void probe_in_the_way();
     void probe(unsigned node);
@@ -55,7 +54,7 @@ private:
     [[nodiscard]] core::vote_pause::pace pace() const;
 
     runtime& runtime_;
-    acquisition const& wanted_;
+    acquisition& wanted_;
     pause_listener& listener_;
     kind::lock_kind const* type_ = nullptr;
     core::vote_pause pause_;

@@ -9,8 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
-#include <stdexcept>
+#include <exception>
 #include <utility>
 
 namespace redlock::detail {
@@ -23,48 +22,41 @@ constexpr std::chrono::hours longest_time_left{48};
 /// A waiter that leaves may have been handed the lock without hearing of it, and says so: the open window comes once too
 /// often rather than never (rule Q19).
 constexpr std::chrono::hours unknown_passage{24};
-constexpr std::chrono::hours as_long_as_it_stands{24};
+/// A node that is passed over for longer than any wait.
+constexpr std::chrono::hours permanently{24};
 
 } // namespace
 
 template class round<queue_pause>;
 
-bool queue_pause::wants_position() const
-{
-    return wanted_.lock().plan->queues() && wanted_.waiter->waits();
-}
-
 // rule M7
 bool queue_pause::begin(pause_reason const& reason)
 {
-    end();
-    if (!wants_position())
+    if (reason.unqueued || !wanted_.waiter->wants_position())
         return false;
     in_front_ = reason.in_front;
     then_ = reason.not_before;
-    lock_ = wanted_.waiter->lock();
-    key_ = &wanted_.name();
     inherited_.which = wanted_.awaited;
-    type_ = &lock_->plan->kind.in_queue();
+    type_ = &plan().kind.in_queue();
     silent_ = {};
     return enter_somewhere();
 }
 
-bool queue_pause::serve()
+bool queue_pause::serve(candidate& next)
 {
-    lock_state const& next = wanted_.lock();
+    lock_plan const& its = *next.lock()->plan;
     bool const same_position =
-        next.plan->kind.waiter() == type_->waiter() && next.plan->kind_terms == lock_->plan->kind_terms;
-    if (!same_position || !wants_position())
+        its.kind.waiter() == type_->waiter() && (!type_->slotted || its.kind_terms == plan().kind_terms);
+    if (!same_position || !next.wants_position())
         return false;
     if (told_)
-        listener_.on_position(*told_);
+        next.tell_position(*told_);
     return true;
 }
 
 bool queue_pause::enter_somewhere()
 {
-    auto const node = runtime_.lines.node_of(*lock_, *key_, silent_);
+    auto const node = runtime_.lines.node_of(wanted_.lock(), wanted_.name(), silent_);
     if (!node || !prepare(*node))
         return false;
     node_ = *node;
@@ -91,16 +83,13 @@ bool queue_pause::prepare(unsigned node)
         if (!undo_)
             undo_ = &runtime_.clean.prepare();
         inherited_.heir = runtime_.its.fresh_nonce();
-        inherited_.window = runtime_.claim_window(lock_->plan->node_timeout);
-        polls_ = !lock_->plan->options.fair || !runtime_.lines.may_call(node);
-        place_ = kind::position(inherited_.heir.text(), type_->waiter(), inherited_.window,
-                                lock_->plan->kind_terms,
+        inherited_.window = runtime_.claim_window(plan().node_timeout);
+        polls_ = !plan().options.fair || !runtime_.lines.may_call(node);
+        place_ = kind::position(inherited_.heir.text(), type_->waiter(), inherited_.window, plan().kind_terms,
                                 polls_ ? std::string_view() : runtime_.lines.channel(node));
-        inherited_.permits.reserve(kind::longest_list(kind::permits_of(lock_->plan->kind_terms)));
+        inherited_.permits.reserve(kind::longest_list(kind::permits_of(plan().kind_terms)));
         return true;
-    } catch (std::bad_alloc const&) {
-        return false;
-    } catch (std::runtime_error const&) { // no randomness
+    } catch (std::exception const&) { // no memory, or no randomness
         return false;
     }
 }
@@ -121,7 +110,7 @@ void queue_pause::end()
     place.unlink();
     open_round();
     runtime_.clean.start(*std::exchange(undo_, nullptr),
-                         {{key_, type_, inherited_.heir},
+                         {{&wanted_.name(), type_, inherited_.heir},
                           runtime_.loop().now() + inherited_.window,
                           std::move(place_),
                           called_ ? inherited_.passed.value_or(core::duration::zero()) : unknown_passage},
@@ -130,6 +119,9 @@ void queue_pause::end()
 
 inheritance const& queue_pause::inherit()
 {
+    core::instant const now = runtime_.loop().now();
+    if (inherited_.passed && !type_->slotted)
+        wanted_.name().local().passing().inherited(*inherited_.passed + runtime_.round_trip(), now);
     standing_ = false;
     place.unlink();
     open_round();
@@ -141,13 +133,13 @@ void queue_pause::on_time()
     core::instant const now = runtime_.loop().now();
     if (core::reached(forgiven_at_, now))
         silent_ = {};
-    if (waiting_.silent() || !nodes().at(node_).make_usable_now() || lost())
+    if (waiting_.silent())
         return move_on();
-    if (belongs_elsewhere())
-        return move();
+    if (!stays())
+        return;
     bool const doubts = waiting_.doubtful(now);
     if (doubts)
-        waiting_.doubted(lock_->plan->key_ttl, now);
+        waiting_.doubted(plan().key_ttl, now);
     ask();
     moved();
     if (doubts)
@@ -156,19 +148,24 @@ void queue_pause::on_time()
 
 void queue_pause::on_nodes_changed()
 {
-    if (!standing_ || called_)
-        return;
-    if (lost())
-        move_on();
-    else if (belongs_elsewhere())
-        move();
+    if (standing_ && !called_)
+        (void)stays();
 }
 
-/// Can the node where the others stand be used again (rule Q17)?
-bool queue_pause::belongs_elsewhere()
+/// Moves if the node cannot be asked, or if the node where the other waiters have their positions can be used again.
+// rule Q17
+bool queue_pause::stays()
 {
-    auto const node = runtime_.lines.node_of(*lock_, *key_, silent_);
-    return node && *node != node_ && standing_;
+    auto const before = round_number();
+    auto const node = runtime_.lines.node_of(wanted_.lock(), wanted_.name(), silent_);
+    bool const gone = !nodes().at(node_).make_usable_now() || lost();
+    if (before != round_number()) // a node was found gone, and has moved the position already
+        return false;
+    if (gone)
+        move_on();
+    else if (node && *node != node_)
+        move();
+    return before == round_number();
 }
 
 void queue_pause::move()
@@ -185,14 +182,8 @@ void queue_pause::move_on()
     if (!lost())
         pass_over(core::line_place::refresh);
     else if (nodes().at(node_).connection() == connection_ && runtime_.lines.may_call(node_))
-        pass_over(as_long_as_it_stands); // or it polls there from now on (rule Q18)
+        pass_over(permanently); // or it polls there from now on (rule Q18)
     move();
-}
-
-void queue_pause::pass_over(core::duration time)
-{
-    silent_.insert(node_);
-    forgiven_at_ = runtime_.loop().now() + time;
 }
 
 void queue_pause::on_key_changed(unsigned node)
@@ -238,7 +229,7 @@ void queue_pause::forget_call()
 
 void queue_pause::answer_call(std::string_view permits)
 {
-    if (type_->slotted && !kind::are_permits(kind::permits_of(lock_->plan->kind_terms), permits))
+    if (type_->slotted && !kind::are_permits(kind::permits_of(plan().kind_terms), permits))
         return move_on(); // no node says that
     called_ = true;
     if (type_->slotted)
@@ -264,14 +255,15 @@ void queue_pause::on_position(node_answer const& got)
         !seen.left) // or it never goes, and nobody waits for it in a queue
         return refused(got);
     forget_call();
-    listener_.on_sighting(got.node, seen);
+    wanted_.saw(got.node, nodes().size(), seen);
     owned_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
     if (!heard_ && owned_ && !polls_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     in_front_ = false;
-    waiting_.placed(got.said.number, left, lock_->plan->key_ttl, runtime_.loop().now());
-    tell_position();
+    waiting_.placed(got.said.number, left, plan().key_ttl, runtime_.loop().now());
+    if (!told_)
+        tell_position();
     moved();
 }
 
@@ -289,8 +281,8 @@ void queue_pause::hear_of_changes()
 void queue_pause::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {
-        runtime_.lines.refused(got.node, *key_, got.reply);
-        pass_over(as_long_as_it_stands); // the problem there may last
+        runtime_.lines.refused(got.node, wanted_.name(), got.reply);
+        pass_over(permanently); // the problem there may last
         return move();
     }
     end();
@@ -306,19 +298,15 @@ void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failu
 /// It stands nearer to the lock, or asks again at another time.
 void queue_pause::moved()
 {
-    if (told_)
+    if (told_ && *told_ != 0 && waiting_.before() == 0)
         tell_position();
     listener_.follow(pause_step::wait);
 }
 
-/// When the position is known, and when it is the first.
 void queue_pause::tell_position()
 {
-    bool const news = !told_ || (waiting_.before() == 0 && *told_ != 0);
-    if (!news)
-        return;
     told_ = waiting_.before();
-    listener_.on_position(*told_);
+    wanted_.waiter->tell_position(*told_);
 }
 
 /// The key on the queue node outlives ours: the others may be free all the same.

@@ -19,10 +19,7 @@
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 
-#include <boost/smart_ptr/intrusive_ptr.hpp>
-
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,13 +30,13 @@ namespace redlock::detail {
 /// to Q18). Positions are hints: what is won is won by the claim.
 class queue_pause final : public pause, private round<queue_pause>, private line_waiter {
 public:
-    queue_pause(runtime& on, acquisition const& wanted, pause_listener& listener)
+    queue_pause(runtime& on, acquisition& wanted, pause_listener& listener)
         : runtime_(on), wanted_(wanted), listener_(listener)
     {}
 
     /// Enters the queue, with a nonce of its own (rule K6).
     [[nodiscard]] bool begin(pause_reason const&) override;
-    [[nodiscard]] bool serve() override;
+    [[nodiscard]] bool serve(candidate& next) override;
     /// Gives up the position, and what may have been handed to it.
     void end() override;
     void on_time() override;
@@ -48,11 +45,6 @@ public:
     void on_nodes_changed() override;
     [[nodiscard]] core::instant due() const override { return waiting_.due(); }
     [[nodiscard]] bool drained() const override { return round::drained(); }
-    void discard() override
-    {
-        lock_.reset();
-        key_.reset();
-    }
 
     /// Was the lock handed to this position?
     [[nodiscard]] bool called() const { return standing_ && called_; }
@@ -66,18 +58,23 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type_->append(
-            out, what,
-            {key_->key(), inherited_.heir.text(), 0, {}, {.position = place_, .at_front = in_front_}}, form);
+        type_->append(out, what,
+                      {wanted_.name().key(),
+                       inherited_.heir.text(),
+                       0,
+                       {},
+                       {.position = place_, .at_front = in_front_}},
+                      form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return !late; }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
-    void on_drained() { listener_.on_pause_drained(); }
+    void on_drained() { listener_.on_drained(); }
     [[nodiscard]] std::string_view name() const override { return inherited_.heir.text(); }
     void on_call(kind::call const&) override;
 
-    [[nodiscard]] bool wants_position() const;
+    [[nodiscard]] lock_plan const& plan() const { return *wanted_.lock().plan; }
+    [[nodiscard]] bool stays();
     [[nodiscard]] bool enter_somewhere();
     [[nodiscard]] bool prepare(unsigned node);
     void ask();
@@ -86,9 +83,12 @@ private:
     void forget_call();
     void answer_call(std::string_view permits);
     void move_on();
-    void pass_over(core::duration time);
+    void pass_over(core::duration time)
+    {
+        silent_.insert(node_);
+        forgiven_at_ = runtime_.loop().now() + time;
+    }
     void move();
-    [[nodiscard]] bool belongs_elsewhere();
     [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_, polls_); }
     void refused(node_answer const&);
     void tell_position();
@@ -97,10 +97,8 @@ private:
     void on_time_left(node_answer const&);
 
     runtime& runtime_;
-    acquisition const& wanted_;
+    acquisition& wanted_;
     pause_listener& listener_;
-    std::shared_ptr<lock_state> lock_;      ///< the waiter's
-    boost::intrusive_ptr<key_state> key_;   ///< the name whose queue it is
     kind::lock_kind const* type_ = nullptr; ///< the kind of the position
     undo* undo_ = nullptr;                  ///< for the position
     inheritance inherited_;

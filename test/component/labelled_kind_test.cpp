@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 // A further kind of lock, which no file of the engine knows: an exclusive lock whose holder's label stands beside it. What it
 // takes is in docs/architecture.md, "A further kind of lock".
@@ -208,6 +209,26 @@ struct labelled_fixture : simulated_program {
         auto const found = all.find("lock:label");
         return found == all.end() ? std::string() : found->second.text.substr(redis::nonce_length);
     }
+    void run_with(world::process& other, core::duration length)
+    {
+        core::duration const end = time.now() + length;
+        do {
+            program.run();
+            other.run();
+        } while (time.step(end));
+    }
+    /// Returns the positions in the queue of the lock, on all nodes.
+    std::vector<std::string> positions()
+    {
+        std::vector<std::string> found;
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            auto const& all = net.at(n).redis.keys().all();
+            if (auto const queue = all.find("lock:redlock-queue"); queue != all.end())
+                for (auto const& one : queue->second.members.within({-1e18, 1e18}))
+                    found.push_back(one.name);
+        }
+        return found;
+    }
     [[nodiscard]] bool all_say(std::string_view what)
     {
         return label(0) == what && label(1) == what && label(2) == what;
@@ -260,26 +281,41 @@ BOOST_AUTO_TEST_CASE(lock_passes_to_another_client_with_its_own_label)
 {
     world::process other(net, 1, 2);
     auto elsewhere = other.make_client(settings);
-    auto const run_both = [&](core::duration length) {
-        core::duration const end = time.now() + length;
-        do {
-            program.run();
-            other.run();
-        } while (time.step(end));
-    };
     auto const first = acquire(*locks, "red");
-    run_both(100ms);
+    run_with(other, 100ms);
     auto const second = acquire(elsewhere, "blue");
-    run_both(100ms);
+    run_with(other, 100ms);
     BOOST_TEST(!second->valid());
     BOOST_TEST(all_say("red"));
     *first = {};
-    run_both(100ms);
+    run_with(other, 100ms);
     BOOST_TEST(second->valid());
     BOOST_TEST(all_say("blue"));
     *second = {};
-    run_both(100ms);
+    run_with(other, 100ms);
     BOOST_TEST(all_say(""));
+}
+
+/// A position says nothing of labels: the client's next waiter takes it over.
+// rule W1
+BOOST_AUTO_TEST_CASE(next_waiter_keeps_position_with_another_label)
+{
+    auto const holder = acquire(*locks, "red");
+    pass(100ms);
+    world::process other(net, 1, 2);
+    auto elsewhere = other.make_client(settings);
+    labelled_mutex(elsewhere, "lock", "green", {.ttl = 2s, .slack = 200ms})
+        .acquire_for(500ms, [](boost::system::error_code, lease) {});
+    auto const next = acquire(elsewhere, "blue");
+    run_with(other, 400ms);
+    auto const entered = positions();
+    BOOST_TEST(entered.size() == 1U);
+    run_with(other, 400ms);
+    BOOST_TEST(positions() == entered);
+    *holder = {};
+    run_with(other, 100ms);
+    BOOST_TEST(next->valid());
+    BOOST_TEST(all_say("blue"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

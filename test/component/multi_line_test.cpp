@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::test {
@@ -191,6 +193,29 @@ BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
         },
         5s);
     BOOST_TEST((took <= 1s));
+}
+
+/// The names meet at the node of the one that is in the way, as its other waiters do.
+// rules W3 and M7
+BOOST_AUTO_TEST_CASE(set_without_queue_looks_where_others_of_the_name_wait)
+{
+    names const which{"a", "b", "c", "d", "e"};
+    for (std::string const& name : which) {
+        std::set<std::size_t> asked;
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            net.at(n).redis.is.forbidden = {"zadd"};
+            net.at(n).overhear = [&asked, n](auto, std::string_view bytes) {
+                if (bytes.find("PTTL") != std::string_view::npos)
+                    asked.insert(n);
+            };
+        }
+        auto const held = want_one(add(), name);
+        auto const set = want_all(add(), which);
+        pass(200ms);
+        BOOST_TEST(asked == std::set<std::size_t>{meeting_node(net, name)});
+        held->held = {};
+        (void)until_it_has(*set);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

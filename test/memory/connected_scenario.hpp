@@ -10,9 +10,10 @@ struct connected_scenario : scenario {
     using scenario::scenario;
     void prepare() override
     {
-        locks.emplace(context.get_executor(), servers.settings());
+        locks.emplace(context.get_executor(), settings());
         warm_up(*locks);
     }
+    virtual config settings() { return servers.settings(); }
     void warm_up(client& one)
     {
         for (int i = 0; i != 2; ++i) {
