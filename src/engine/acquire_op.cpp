@@ -2,6 +2,7 @@
 #include "engine/acquire_op.hpp"
 
 #include "core/instant.hpp"
+#include "engine/acquirer.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
@@ -42,7 +43,7 @@ void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, han
 // rule W1
 void acquire_op::enter()
 {
-    lock_queue& wanted = queue();
+    key_state& wanted = queue();
     if (!asks_once() || wanted.would_ask(*this)) {
         wait();
         return wanted.enqueue(*this);
@@ -64,7 +65,8 @@ void acquire_op::expire()
 {
     if (phase_ != phase::waiting)
         return;
-    queue().hurry(*this); // an attempt is counted as it stands, which ends this
+    if (acquirer* const its = queue().asking(*this))
+        its->hurry(*this); // which may end this
     if (phase_ != phase::waiting)
         return;
     leave_queue();
@@ -90,7 +92,7 @@ void acquire_op::leave_queue()
 {
     if (auto const unwanted = std::exchange(lease_, nullptr))
         return unwanted->handle_gone();
-    if (!place.is_linked())
+    if (!is_queued())
         return;
     note_outage();
     held_here_ = queue().held_here();
@@ -98,14 +100,14 @@ void acquire_op::leave_queue()
     queue().leave(*this);
 }
 
-/// Nobody's attempt has to be decided for that. Who is not asked for at the moment knows better if he has been refused.
+/// Also without a decided attempt. A refusal says more if the nodes are not asked for this waiter at the moment.
 void acquire_op::note_outage()
 {
-    lock_queue& wanted = queue();
-    if ((last_cause_ != errc{} && !wanted.served(*this)) || !wanted.lacks_nodes(*this))
+    acquirer* const its = queue().asking(*this);
+    if (!its || (last_cause_ != errc{} && !queue().is_asked_for(*this)) || !its->lacks_nodes())
         return;
     last_cause_ = errc::no_quorum;
-    has_table_ = wanted.tell_of_nodes(*this);
+    has_table_ = its->tell_of_nodes();
 }
 
 void acquire_op::fail(boost::system::error_code ec)
@@ -128,6 +130,7 @@ void acquire_op::receive(boost::intrusive_ptr<held_lease> lease)
 void acquire_op::discard()
 {
     auto const handler = std::move(handler_);
+    several.reset();
     auto const lock = std::move(lock_);
     lease_.reset();
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/candidate.hpp"
+#include "engine/key_state.hpp"
 #include "engine/lifecycle.hpp"
-#include "engine/lock_queue.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 #include "net/loop.hpp"
@@ -60,7 +60,7 @@ private:
     [[nodiscard]] std::exception_ptr failure() const noexcept;
     [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
 
-    [[nodiscard]] lock_queue& queue() const { return lock_queue::of(*lock_); }
+    [[nodiscard]] key_state& queue() const { return *lock_->wanted; }
     void tell_end() const;
 
     runtime& runtime_;

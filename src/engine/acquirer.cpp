@@ -43,12 +43,12 @@ acquirer::acquirer(runtime& on, pool<acquirer>& home)
 /// Lets others go first if this client has had the lock, or if it is left to them (rules W5 and Q19). A client that knows of
 /// rivals enters the queue at once (rule Q15).
 // rules W5 and Q15
-void acquirer::start(key_state& key, candidate& waiter, core::start_mode how)
+void acquirer::start(acquirer_owner& owner, key_state& key, candidate& waiter, core::start_mode how)
 {
-    wanted_ = {.key = &key, .waiter = &waiter, .awaited = key.in_the_way()};
+    wanted_ = {.owner = &owner, .key = &key, .waiter = &waiter, .awaited = key.in_the_way()};
     outage_.end();
     in_sequence_ = false;
-    if (!key.given_up(*this).empty()) // it takes what carries these nonces
+    if (!owner.given_up().empty()) // it takes what carries these nonces
         return go_on();
     core::instant const now = runtime_.loop().now();
     core::local_queue& local = wanted_.name().local();
@@ -87,9 +87,9 @@ void acquirer::stop()
     finish();
 }
 
-void acquirer::hurry()
+void acquirer::hurry(candidate& one)
 {
-    if (phase_ == phase::voting)
+    if (phase_ == phase::voting && wanted_.waiter == &one && !wanted_.owner->after(one))
         attempt_.time_out();
 }
 
@@ -162,15 +162,15 @@ void acquirer::vote()
     bool const in_sequence = std::exchange(in_sequence_, false);
     if (queue_.called())
         return attempt_.claim(wanted_.waiter->lock(), queue_.inherit());
-    attempt_.start(wanted_.waiter->lock(), in_sequence, wanted_.key->given_up(*this));
+    attempt_.start(wanted_.waiter->lock(), in_sequence, wanted_.owner->given_up());
 }
 
 /// The next one is asked for, if there is one.
 candidate& acquirer::drop_waiter()
 {
     candidate& done = *wanted_.waiter;
-    wanted_.waiter = wanted_.key->after(done);
-    wanted_.key->drop(done);
+    wanted_.waiter = wanted_.owner->after(done);
+    wanted_.owner->drop(done);
     return done;
 }
 
@@ -201,7 +201,7 @@ void acquirer::run()
     tell({});
     candidate& winner = *wanted_.waiter;
     auto held = attempt_.make_lease(winner.lock(), winner.attempts(), winner.waited(now));
-    wanted_.key->won(*this, *held);
+    wanted_.owner->won(*this, *held);
     finish();
     winner.deliver(std::move(held));
 }
@@ -255,7 +255,7 @@ void acquirer::refused()
 
 bool acquirer::yield_waiter(errc cause)
 {
-    bool const yielded = wanted_.key->reclaim(*this, cause);
+    bool const yielded = wanted_.owner->reclaim(cause);
     if (yielded)
         finish();
     return yielded;
@@ -284,7 +284,7 @@ void acquirer::take_back()
 {
     auto const where = attempt_.take_back();
     if (!where.empty())
-        wanted_.key->taken_back(*this, where);
+        wanted_.owner->taken_back(*this, where);
 }
 
 /// Waits for nodes.
@@ -397,7 +397,7 @@ void acquirer::enter(phase then)
 void acquirer::finish()
 {
     if (!wanted_.waiter)
-        wanted_.key->loop_ended(*this);
+        wanted_.owner->acquirer_ended(*this);
     enter(phase::draining);
     queue_.end();
     poll_.end();

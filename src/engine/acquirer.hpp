@@ -6,6 +6,7 @@
 #include "core/outage.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
+#include "engine/acquirer_owner.hpp"
 #include "engine/attempt.hpp"
 #include "engine/attempt_limit.hpp"
 #include "engine/candidate.hpp"
@@ -40,7 +41,7 @@ public:
     acquirer(acquirer const&) = delete;
     acquirer& operator=(acquirer const&) = delete;
 
-    void start(key_state&, candidate& waiter, core::start_mode);
+    void start(acquirer_owner&, key_state&, candidate& waiter, core::start_mode);
     /// The waiter has left, and this one is the next.
     void serve(candidate& successor);
     [[nodiscard]] candidate* waiter() const { return wanted_.waiter; }
@@ -50,8 +51,8 @@ public:
     [[nodiscard]] attempt const& won() const { return attempt_; }
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
-    /// Time is up: a node that has not answered now does not count.
-    void hurry();
+    /// The waiter's time is up: an attempt for it alone counts as it stands.
+    void hurry(candidate& one);
     /// Do too few nodes answer, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
     /// A waiter that gives up between two attempts for want of nodes finds the reason in the lock's table. Returns false if

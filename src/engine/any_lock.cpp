@@ -7,7 +7,6 @@
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
-#include "engine/lock_queue.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/succession.hpp"
@@ -147,9 +146,9 @@ std::span<std::string const> any_lock::several_names() const noexcept
 std::size_t any_lock::waiting() const noexcept
 {
     try {
-        return detail::lock_queue::of(*detail::lock_access::present(state_)).waiting();
+        return detail::lock_access::present(state_)->wanted->waiting();
     } catch (std::bad_alloc const&) {
-        return detail::lock_queue::of(*state_).waiting();
+        return state_->wanted->waiting();
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/instant.hpp"
 #include "core/local_queue.hpp"
+#include "engine/acquirer_owner.hpp"
 #include "engine/lock_state.hpp"
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/error.hpp>
@@ -20,7 +21,7 @@ namespace redlock::detail {
 
 class acquirer;
 class held_lease;
-class set_turn;
+class multi_waiter;
 
 /// A waiter for a lock, as its queue and the attempts on its behalf know it.
 class candidate {
@@ -28,6 +29,7 @@ public:
     boost::intrusive::list_member_hook<> place; ///< in the key's queue
     std::uint32_t ticket = 0;                   ///< the queue's
     acquirer* own = nullptr;                    ///< that asks for it alone, beside the queue's
+    std::unique_ptr<acquirer_owner> several;    ///< its waiters in the queues of several names
 
     [[nodiscard]] std::shared_ptr<lock_state> const& lock() const { return lock_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
@@ -74,11 +76,12 @@ public:
         return out_of_time(now) ? errc::timed_out : errc{};
     }
 
-    /// The operation on several names that this waiter stands for in one queue (rule M6). Null: it is in one queue only.
-    [[nodiscard]] virtual set_turn* turn() { return nullptr; }
-    /// For several names: it is the first in this queue, and nobody of this client has the key. A waiter in one queue is
-    /// asked for there.
-    /// \param how waiters of other clients are let go first, as far as this key is concerned
+    /// Does it wait, with one name or with several?
+    [[nodiscard]] bool is_queued() const { return place.is_linked() || several; }
+    /// Returns the operation on several names that this waiter is the part of in one queue (rule M6). Null: it wants one name.
+    [[nodiscard]] virtual multi_waiter* part_of() { return nullptr; }
+    /// A part is the first in its queue, and this client does not hold the name.
+    /// \param how waiters of other clients are let go first, as far as this name is concerned
     virtual void come_first(core::start_mode how) { (void)how; }
 
     /// It has the lock. Runs user code.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/engine.hpp"
 
+#include "engine/key_group.hpp"
+
 #include <utility>
 
 namespace redlock::detail {
@@ -34,7 +36,7 @@ std::shared_ptr<lock_state> engine::make_lock(std::string name, all_options cons
 std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, all_options const& options,
                                               kind::lock_kind const& type)
 {
-    return std::make_shared<lock_state>(plan_of(options, type), keys_.at_all(std::move(names)));
+    return std::make_shared<lock_state>(plan_of(options, type), new key_group(keys_, std::move(names)));
 }
 
 std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
@@ -43,7 +45,7 @@ std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
     auto const several = other.key().several;
     if (several.empty())
         return std::make_shared<lock_state>(plan, keys_.at(other.name()));
-    return std::make_shared<lock_state>(plan, keys_.at_all({several.begin(), several.end()}));
+    return std::make_shared<lock_state>(plan, new key_group(keys_, {several.begin(), several.end()}));
 }
 
 std::shared_ptr<lock_state> engine::make_like(lock_state const& other, kind::lock_terms terms)

@@ -15,7 +15,7 @@
 
 namespace redlock::detail {
 
-key_queue::key_queue(key_queues& all, std::string name) : lock_queue(all, std::move(name)) {}
+key_queue::key_queue(key_queues& all, std::string name) : key_state(all, std::move(name)) {}
 
 key_queues& key_queue::queues() const
 {
@@ -41,9 +41,25 @@ void key_queue::enqueue(candidate& one)
         one.tell_waiting(position(one), false);
 }
 
-/// Before all others: it had the key, and gave it up for an attempt to get it with others (rule M8).
-void key_queue::come_back(candidate& one)
+void key_queue::insert(waiters::const_iterator before, candidate& one)
 {
+    queue_.insert(before, one);
+    count_waiter();
+}
+
+void key_queue::drop(candidate& one)
+{
+    one.own = nullptr;
+    if (!one.place.is_linked())
+        return;
+    queue_.erase(queue_.iterator_to(one));
+    discount_waiter();
+}
+
+// rule M8
+void key_queue::take_over(candidate& one)
+{
+    holder_ = nullptr;
     one.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
     insert(queue_.begin(), one);
     runtime& on = queues().on();
@@ -55,7 +71,7 @@ void key_queue::come_back(candidate& one)
 // rule W1
 void key_queue::leave(candidate& one)
 {
-    bool const asks_itself = one.turn() && local().asking() && first() == &one;
+    bool const asks_itself = one.part_of() && local().asking() && first() == &one;
     candidate* const next = after(one);
     acquirer* const own = one.own;
     drop(one);
@@ -63,20 +79,19 @@ void key_queue::leave(candidate& one)
         own->stop();
     if (asks_itself)
         return stop_asking();
-    if (own || !served(one))
+    if (own || !is_asked_for(one))
         return ask_beside();
     if (next) {
-        asking_->serve(*next);
+        acquirer_->serve(*next);
         return ask_beside();
     }
-    asking_->stop(); // votes are released before the nodes are asked for another waiter
+    acquirer_->stop(); // votes are released before the nodes are asked for another waiter
     stop_asking();
 }
 
-/// For whoever it was. Whom the same loop cannot serve is asked for anew.
 void key_queue::stop_asking()
 {
-    asking_ = nullptr;
+    acquirer_ = nullptr;
     local().stop_asking();
     ask_next();
 }
@@ -88,37 +103,37 @@ void key_queue::ask_next()
         ask(core::batch_policy::next::waiting);
 }
 
-/// For one loop to serve both.
+/// A waiter that wants several names, or that has its own acquirer, is not served by the one before it.
 candidate* key_queue::after(candidate& one)
 {
     if (!one.place.is_linked() || one.own)
         return nullptr;
     auto const next = std::next(queue_.iterator_to(one));
-    return next != queue_.end() && !next->own && !next->turn() ? &*next : nullptr;
+    return next != queue_.end() && !next->own && !next->part_of() ? &*next : nullptr;
 }
 
-/// For the first in the queue. Its own loop, if it has one, is the queue's from now on.
+/// The own acquirer of the first waiter, if it has one, is the queue's from now on.
 void key_queue::ask(core::batch_policy::next who)
 {
     candidate& next = *first();
-    bool const asks_itself = next.turn() != nullptr;
+    bool const asks_itself = next.part_of() != nullptr;
     acquirer* const own = std::exchange(next.own, nullptr);
-    acquirer* const loop = own || asks_itself ? own : queues().new_loop();
-    if (!loop && !asks_itself) {
+    acquirer* const its = own || asks_itself ? own : new_acquirer();
+    if (!its && !asks_itself) {
         local().stop_asking();
         return fail_all(make_error_code(boost::system::errc::not_enough_memory));
     }
     runtime& on = queues().on();
     auto const how = local().ask(next.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
-    asking_ = loop;
+    acquirer_ = its;
     if (asks_itself)
         next.come_first(how);
     else if (!own)
-        loop->start(*this, next, how);
+        its->start(*this, *this, next, how);
     ask_beside();
 }
 
-/// Asks for the next waiters that want permits, each through a loop of its own.
+/// Asks for the next waiters that want permits, each through an acquirer of its own.
 void key_queue::ask_beside()
 {
     for (auto others = asked_for(); others != 0; others = asked_for()) {
@@ -126,9 +141,9 @@ void key_queue::ask_beside()
         if (where == queue_.end() || !may_ask_beside(*where, others))
             return;
         candidate& next = *where;
-        next.own = queues().new_loop();
+        next.own = new_acquirer();
         if (next.own)
-            next.own->start(*this, next, core::start_mode::at_once);
+            next.own->start(*this, *this, next, core::start_mode::at_once);
         else if (next.asks_once())
             fail(next, make_error_code(boost::system::errc::not_enough_memory));
         else
@@ -140,7 +155,7 @@ void key_queue::ask_beside()
 std::ptrdiff_t key_queue::asked_for() const
 {
     auto const next = std::ranges::find_if_not(queue_, [this](candidate const& one) {
-        bool const is_asked_for = one.own || (asking_ && asking_->waiter() == &one);
+        bool const is_asked_for = one.own || (acquirer_ && acquirer_->waiter() == &one);
         return is_asked_for && one.lock()->plan->kind.slotted;
     });
     return std::distance(queue_.begin(), next);
@@ -173,13 +188,13 @@ void key_queue::fail_all(boost::system::error_code why)
 
 void key_queue::won(acquirer& by, held_lease& held)
 {
-    bool const asked_for = asking_ == &by;
+    bool const asked_for = acquirer_ == &by;
     if (held.permits())
         drop(*by.waiter()); // perhaps behind others
     else if (asked_for)
         drop(*first());
     if (asked_for)
-        asking_ = nullptr;
+        acquirer_ = nullptr;
     changed_here(queues().on().nodes.all()); // the waiters have been overtaken
     if (held.is_shared() || held.permits()) {
         local().won_beside_others(asked_for, by.nobody_came());
@@ -223,13 +238,13 @@ bool key_queue::join(candidate& one)
 
 void key_queue::taken_back(acquirer const& by, core::node_set where)
 {
-    if (asking_ != &by)
+    if (acquirer_ != &by)
         changed_here(where);
 }
 
-void key_queue::loop_ended(acquirer const& by)
+void key_queue::acquirer_ended(acquirer const& by)
 {
-    asking_ == &by ? stop_asking() : ask_beside();
+    acquirer_ == &by ? stop_asking() : ask_beside();
 }
 
 void key_queue::adopted(held_lease& held)
@@ -243,12 +258,12 @@ void key_queue::adopted(held_lease& held)
 // rule W4
 bool key_queue::hand_over(held_lease& held)
 {
-    if (holder_ != &held || !first())
+    if (!first())
         return false;
     candidate& next = *first();
     runtime& on = queues().on();
     core::instant const now = on.loop().now();
-    if (!local().may_hand_over(next.lock()->plan->batch_policy, now) || !held.may_pass_to(*next.lock()))
+    if (!may_hand_over(held, *next.lock()->plan) || !held.may_pass_to(*next.lock()))
         return false;
     void* const block = on.lease_blocks.try_take();
     if (!block)
@@ -259,7 +274,11 @@ bool key_queue::hand_over(held_lease& held)
     return true;
 }
 
-/// To the first of those who wait.
+bool key_queue::may_hand_over(held_lease const& held, lock_plan const& next) const
+{
+    return holder_ == &held && local().may_hand_over(next.batch_policy, queues().on().loop().now());
+}
+
 void key_queue::pass_on(held_lease& passed, core::instant now)
 {
     drop(*first());
@@ -299,8 +318,8 @@ void key_queue::lease_ended(held_lease const& held)
 
 void key_queue::invalidated(unsigned node)
 {
-    if (asking_)
-        asking_->invalidated(node, *this);
+    if (acquirer_)
+        acquirer_->invalidated(node, *this);
     if (holder_)
         holder_->invalidated(node);
 }
@@ -308,8 +327,8 @@ void key_queue::invalidated(unsigned node)
 // rule W2
 void key_queue::changed_here(core::node_set where)
 {
-    if (asking_)
-        asking_->changed_here(where);
+    if (acquirer_)
+        acquirer_->changed_here(where);
     leader_changed(where);
 }
 
@@ -320,10 +339,15 @@ void key_queue::leader_changed(core::node_set where)
         each.leader_changed(where);
 }
 
-acquirer* key_queues::new_loop() noexcept
+acquirer* key_queue::new_acquirer() noexcept
+{
+    return queues().new_acquirer();
+}
+
+acquirer* key_queues::new_acquirer() noexcept
 {
     try {
-        return &loops_.take(runtime_);
+        return &acquirers_.take(runtime_);
     } catch (std::bad_alloc const&) {
         return nullptr;
     }

@@ -5,16 +5,16 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/acquirer.hpp"
+#include "engine/acquirer_owner.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lock_queue.hpp"
+#include "engine/lock_plan.hpp"
 #include "engine/lock_state.hpp"
 #include "engine/onlooker.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 
 #include <boost/intrusive/list.hpp>
-#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <cstddef>
@@ -24,18 +24,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace redlock::detail {
 
 class key_queues;
-class key_set;
-class set_turn;
 
 /// One key's holder and waiters within this client, in the order of their coming. Only the first waiter, through one
-/// attempt loop, talks to the network (docs/protocol.md, rule W1); of waiters for permits the first few do, each through
-/// its own loop (rule Q15). Members belong to the client's executor unless marked otherwise.
-class key_queue final : public lock_queue {
+/// acquirer, talks to the network (docs/protocol.md, rule W1); of waiters for permits the first few do, each through its own
+/// acquirer (rule Q15). Members belong to the client's executor unless marked otherwise.
+class key_queue final : public key_state, public acquirer_owner {
 public:
     key_queue(key_queues&, std::string name);
 
@@ -45,25 +42,66 @@ public:
         return static_cast<key_queue&>(*lock.wanted);
     }
 
-    [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
     [[nodiscard]] bool held_here() const override { return holder_ || readers_ || leases_with_permits != 0; }
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
-
+    [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
     [[nodiscard]] bool would_ask(candidate const&) const override;
     void enqueue(candidate&) override;
     void leave(candidate&) override;
-    void drop(candidate& one) override
-    {
-        one.own = nullptr;
-        lock_queue::drop(one);
-    }
     [[nodiscard]] std::size_t position(candidate const& one) const override
     {
         return static_cast<std::size_t>(one.ticket - queue_.front().ticket);
     }
+    [[nodiscard]] acquirer* asking(candidate const& one) const override
+    {
+        return one.own ? one.own : acquirer_;
+    }
+    [[nodiscard]] bool is_asked_for(candidate const& one) const override
+    {
+        return asking(one) && asking(one)->waiter() == &one;
+    }
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
+
+    /// \name One of several names
+    ///@{
+    [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
+    [[nodiscard]] held_lease* holder() const { return holder_; }
+    /// Returns the acquirer that asks for the first waiter.
+    [[nodiscard]] acquirer* current() const { return acquirer_; }
+    /// One acquirer asks for all names. Null: it does so no longer.
+    void asked_by(acquirer* one) { acquirer_ = one; }
+    [[nodiscard]] acquirer* new_acquirer() noexcept;
+    /// Asks for the first waiter.
+    void ask(core::batch_policy::next);
+    /// Puts a waiter before all others. It has had the key, and has given it up for an attempt to get it with others (rule M8).
+    void take_over(candidate&);
+    /// May the ending lease go to the first waiter, as far as other clients are concerned?
+    [[nodiscard]] bool may_hand_over(held_lease const&, lock_plan const& next) const;
+    /// The first waiter has got the lease.
+    void pass_on(held_lease&, core::instant now);
+    ///@}
+
+    /// \name What an acquirer tells
+    ///@{
+    [[nodiscard]] candidate* after(candidate&) override;
+    void drop(candidate&) override;
+    void won(acquirer&, held_lease&) override;
+    void acquirer_ended(acquirer const&) override;
+    void taken_back(acquirer const&, core::node_set) override;
+    ///@}
+
+    /// \name What a lease tells
+    ///@{
+    void adopted(held_lease&) override;
+    [[nodiscard]] bool hand_over(held_lease&) override;
+    void downgraded(held_lease&) override;
+    void led_by(held_lease const& before, held_lease&) override;
+    void lease_ended(held_lease const&) override;
+    void changed_here(core::node_set) override;
+    void proclaimed_here(core::node_set where) override { leader_changed(where); }
+    ///@}
 
     /// \name Who leads
     ///@{
@@ -72,33 +110,16 @@ public:
     ///@}
 
 private:
-    friend class key_set; // it has positions here, and its leases hold the key
-    friend class set_turn;
+    using waiters = boost::intrusive::list<
+        candidate,
+        boost::intrusive::member_hook<candidate, boost::intrusive::list_member_hook<>, &candidate::place>,
+        boost::intrusive::constant_time_size<false>>;
 
-    [[nodiscard]] acquirer* asking(candidate const& one) const override
-    {
-        return one.own ? one.own : asking_;
-    }
-    [[nodiscard]] candidate* after(candidate&) override;
-    void won(acquirer&, held_lease&) override;
-    void loop_ended(acquirer const&) override;
-    void taken_back(acquirer const&, core::node_set) override;
-    void adopted(held_lease&) override;
-    [[nodiscard]] bool hand_over(held_lease&) override;
-    void downgraded(held_lease&) override;
-    void led_by(held_lease const& before, held_lease&) override;
-    void lease_ended(held_lease const&) override;
-    void changed_here(core::node_set) override;
-    void proclaimed_here(core::node_set where) override { leader_changed(where); }
-
-    [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
+    void insert(waiters::const_iterator before, candidate&);
     [[nodiscard]] std::ptrdiff_t asked_for() const;
     [[nodiscard]] bool may_ask_beside(candidate const&, std::ptrdiff_t others) const;
     void ask_beside();
     void ask_next();
-    void pass_on(held_lease&, core::instant now);
-    void come_back(candidate&);
-    void ask(core::batch_policy::next);
     void stop_asking();
     void fail(candidate&, boost::system::error_code);
     void fail_all(boost::system::error_code);
@@ -113,8 +134,9 @@ private:
 
     static constexpr std::ptrdiff_t most_asked_for = 16; ///< rule Q15
 
+    waiters queue_;
     onlookers onlookers_;
-    acquirer* asking_ = nullptr;
+    acquirer* acquirer_ = nullptr; ///< for the first waiter
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
     std::uint32_t tickets_ = 0;     ///< they go round
@@ -126,21 +148,19 @@ public:
     explicit key_queues(runtime& on) : key_index(on.its.settings().key_prefix), runtime_(on) {}
 
     [[nodiscard]] runtime& on() { return runtime_; }
-    /// Null: there is no memory.
-    [[nodiscard]] acquirer* new_loop() noexcept;
-    /// For a lock of all these names, which are sorted.
-    [[nodiscard]] boost::intrusive_ptr<key_state> at_all(std::vector<std::string> names);
+    /// Returns null if there is no memory.
+    [[nodiscard]] acquirer* new_acquirer() noexcept;
     /// A node became usable, or certainly unusable.
     void nodes_changed()
     {
-        loops_.for_each([](acquirer& each) { each.nodes_changed(); });
+        acquirers_.for_each([](acquirer& each) { each.nodes_changed(); });
     }
     /// Without a key: any may have changed.
     void invalidated(unsigned node, std::optional<std::string_view> key);
     /// Lets go of all locks that are asked for.
     void discard()
     {
-        loops_.for_each([](acquirer& each) { each.discard(); });
+        acquirers_.for_each([](acquirer& each) { each.discard(); });
     }
 
 private:
@@ -150,7 +170,7 @@ private:
     }
 
     runtime& runtime_;
-    pool<acquirer> loops_;
+    pool<acquirer> acquirers_;
 };
 
 } // namespace redlock::detail

@@ -10,7 +10,6 @@
 #include "engine/told_leaders.hpp"
 #include "kind/kind.hpp"
 #include "redis/command.hpp"
-#include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -80,35 +79,42 @@ public:
     void note_leader(core::leader_version proven);
     std::uint32_t leases_with_permits = 0; ///< this client's, which share the key
     [[nodiscard]] core::local_queue& local() { return local_; }
+    [[nodiscard]] core::local_queue const& local() const { return local_; }
     /// Guards what is told of attempts and leases to other threads.
     [[nodiscard]] std::mutex& tables() const;
     ///@}
 
-    /// \name What an attempt loop tells
+    /// \name The waiters of this client
     ///@{
-    /// The one behind it, if any.
-    [[nodiscard]] virtual candidate* after(candidate&) = 0;
-    /// By a lease of this client.
+    /// Any thread. Returns the number of operations that have not got the lock yet.
+    [[nodiscard]] std::uint32_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+    void count_waiter() { waiting_.store(waiting() + 1, std::memory_order_relaxed); }
+    void discount_waiter() { waiting_.store(waiting() - 1, std::memory_order_relaxed); }
+    /// Is the lock held by this client?
     [[nodiscard]] virtual bool held_here() const = 0;
-    /// It has left the queue, and the loop knows.
-    virtual void drop(candidate&) = 0;
-    /// The lock is won, for the first in the queue or for somebody who did not wait.
-    virtual void won(acquirer&, held_lease&) = 0;
-    /// Nobody is left to ask for.
-    virtual void loop_ended(acquirer const&) = 0;
-    /// The loop's votes on these nodes are deleted.
-    virtual void taken_back(acquirer const&, core::node_set) = 0;
-    /// The loop has been refused. True: whoever it was for goes on without it (rule M8).
-    [[nodiscard]] virtual bool reclaim(acquirer&, errc) { return false; }
-    /// Nonces that were given up for the next attempt, one for each of several keys; it may take what carries them.
-    [[nodiscard]] virtual std::string_view given_up(acquirer const&) const { return {}; }
-    /// With several keys, this one refuses most votes.
+    /// Is it held by this client, or asked for?
+    [[nodiscard]] virtual bool busy() const = 0;
+    /// Would the nodes be asked for this waiter at once if it came now?
+    [[nodiscard]] virtual bool would_ask(candidate const&) const { return !busy(); }
+    /// Puts the waiter at the end, and asks for the lock if this client neither holds it nor asks for it.
+    virtual void enqueue(candidate&) = 0;
+    virtual void leave(candidate&) = 0;
+    /// Returns how many waiters stand before this one, at most: some may have left.
+    [[nodiscard]] virtual std::size_t position(candidate const&) const = 0;
+    /// Returns the acquirer that asks for this waiter, or for one before it. Null: none does.
+    [[nodiscard]] virtual acquirer* asking(candidate const&) const = 0;
+    /// Are the nodes asked for this waiter?
+    [[nodiscard]] virtual bool is_asked_for(candidate const&) const = 0;
+    ///@}
+
+    /// \name Several names
+    ///@{
+    /// This one refuses most votes.
     virtual void note_in_the_way(std::uint8_t) {}
-    /// Which one was it last?
+    /// Returns the index of the name that was in the way last.
     [[nodiscard]] virtual std::uint8_t in_the_way() const { return 0; }
-    /// One of several keys.
     [[nodiscard]] virtual key_state& one(std::uint8_t) { return *this; }
-    /// The key that was in the way last.
+    /// Returns the name that was in the way last.
     [[nodiscard]] key_state& awaited() { return one(in_the_way()); }
     ///@}
 
@@ -145,6 +151,7 @@ private:
     core::leader_version latest_leader_;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_ms_{0};
+    std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
     boost::intrusive_ptr<key_state> heir_;
 };
 

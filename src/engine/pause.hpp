@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
+#include "engine/acquirer_owner.hpp"
 #include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_state.hpp"
@@ -16,6 +17,7 @@ namespace redlock::detail {
 
 /// A lock that an acquirer asks for, and the waiter for which it does.
 struct acquisition {
+    acquirer_owner* owner = nullptr;
     key_state* key = nullptr;
     candidate* waiter = nullptr;
     std::uint8_t awaited = 0; ///< among several names, the one that is in the way
@@ -29,7 +31,6 @@ struct acquisition {
     void met_others()
     {
         nobody_came = false;
-        key->local().refused();
         name().local().refused();
     }
     /// A node told of the awaited name's key.
