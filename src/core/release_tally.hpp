@@ -7,8 +7,8 @@
 
 namespace redlock::core {
 
-/// Counts the nodes' answers to a release (docs/protocol.md, rules R1 and R2). The number of nodes is an argument: a
-/// server holds a hundred thousand of these.
+/// Counts the nodes' answers to a release, one of each (docs/protocol.md, rules R1 and R2). The number of nodes is an
+/// argument: a server holds a hundred thousand of these.
 class release_tally {
 public:
     enum class result : std::uint8_t {
@@ -17,21 +17,26 @@ public:
         unconfirmed ///< too few answered
     };
 
+    release_tally() = default;
+    explicit release_tally(node_set asked) : awaited_(asked) {}
+
     /// The node said whether the key was ours until now.
-    void answered(bool ours)
+    void answered(unsigned node, bool ours)
     {
+        if (!awaited_.contains(node)) // the answer to a release that was repeated
+            return;
+        awaited_.erase(node);
         ++answers_;
         refusals_ = static_cast<std::uint8_t>(refusals_ + (ours ? 0 : 1));
     }
     /// There will be no answer.
-    void missed() { ++missed_; }
+    void missed(unsigned node) { awaited_.erase(node); }
 
-    [[nodiscard]] bool decided(unsigned nodes) const
-    {
-        return confirmed(nodes) || answers_ + missed_ == static_cast<int>(nodes);
-    }
+    [[nodiscard]] bool decided(unsigned nodes) const { return confirmed(nodes) || awaited_.empty(); }
     [[nodiscard]] bool confirmed(unsigned nodes) const { return answers_ >= majority(nodes); }
     [[nodiscard]] unsigned answers() const { return answers_; }
+    /// Nodes that have neither answered nor failed.
+    [[nodiscard]] node_set awaited() const { return awaited_; }
     // rule R2
     [[nodiscard]] result verdict(unsigned nodes) const
     {
@@ -41,9 +46,9 @@ public:
     }
 
 private:
+    node_set awaited_;
     std::uint8_t answers_ = 0;
     std::uint8_t refusals_ = 0;
-    std::uint8_t missed_ = 0;
 };
 
 } // namespace redlock::core

@@ -221,7 +221,7 @@ private:
     void on_release(node_answer const&);
     void on_release_silence(unsigned node, net::failure const&);
     void fail_release(unsigned node);
-    void settle_release(unsigned node);
+    void settle_release();
     void finish_release();
     void leave_key();
     void take_back();

@@ -157,10 +157,10 @@ void held_lease::on_release(node_answer const& got)
     }
     parting& leaves = *parted();
     if (answered)
-        leaves.tally.answered(ours || leaves.may_be_claimed);
+        leaves.tally.answered(got.node, ours || leaves.may_be_claimed);
     else
-        leaves.tally.missed();
-    settle_release(got.node);
+        leaves.tally.missed(got.node);
+    settle_release();
 }
 
 void held_lease::on_release_silence(unsigned node, net::failure const& why)
@@ -182,17 +182,13 @@ void held_lease::fail_release(unsigned node)
 {
     if (reached_.contains(node))
         on().clean.keep(node, owed());
-    parted()->tally.missed();
-    settle_release(node);
+    parted()->tally.missed(node);
+    settle_release();
 }
 
-void held_lease::settle_release(unsigned node)
+void held_lease::settle_release()
 {
-    parting& leaves = *parted();
-    if (!leaves.under_way)
-        return;
-    leaves.awaited.erase(core::node_set(node));
-    if (leaves.tally.decided(nodes().size()))
+    if (parted()->under_way && parted()->tally.decided(nodes().size()))
         finish_release();
 }
 
@@ -209,7 +205,7 @@ void held_lease::finish_release()
                                              : said == verdict::confirmed ? boost::system::error_code{}
                                                                           : make_error_code(errc::no_quorum);
     for (unsigned i = 0; i != nodes().size() && !confirmed; ++i)
-        if (leaves.awaited.contains(i))
+        if (leaves.tally.awaited().contains(i))
             keep_silence(i);
     on().life.release_ended(confirmed);
     if (observer* const watcher = on().its.watcher())

@@ -18,8 +18,7 @@ struct parting {
     /// From now on answers are counted, and those of all nodes are awaited.
     void begin()
     {
-        tally = {};
-        awaited = core::node_set::first(known.nodes);
+        tally = core::release_tally(core::node_set::first(known.nodes));
         under_way = true;
     }
     /// All nodes but the queue node.
@@ -31,11 +30,10 @@ struct parting {
     }
     [[nodiscard]] bool is_confirmed() const { return tally.confirmed(known.nodes); }
 
-    core::lease_facts known; ///< at the end of the lease
-    core::node_set awaited;  ///< nodes that have neither answered nor failed
-    core::release_tally tally;
-    std::uint8_t queue_node = no_node; ///< that is told first
-    bool is_put_off = false;           ///< on the other nodes
+    core::lease_facts known;                         ///< at the end of the lease
+    [[no_unique_address]] core::release_tally tally; // its padding has room for the flags
+    std::uint8_t queue_node = no_node;               ///< that is told first
+    bool is_put_off = false;                         ///< on the other nodes
     bool under_way = false;
     /// By the next owner in the queue: nodes that say so have not lost it.
     bool may_be_claimed = false;

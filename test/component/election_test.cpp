@@ -171,6 +171,24 @@ BOOST_AUTO_TEST_CASE(resignation_that_failed_is_repeated)
     BOOST_TEST(*leader.resigned == errc::released);
 }
 
+/// The node's answer to the first resignation comes during the second one, just before the answer to that.
+// rule EL6
+BOOST_AUTO_TEST_CASE(node_that_answers_both_resignations_counts_once)
+{
+    settings.node_timeout = 100ms;
+    participant& leader = add_leader();
+    for (std::size_t n : {1U, 2U})
+        net.between(0, n).cut_there_until = time.now() + 5s;
+    net.between(0, 0).latency = 60ms;
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == errc::no_quorum);
+    net.between(0, 0).latency = one_way;
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == errc::no_quorum);
+}
+
 // rule EL2
 BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_proclaimed)
 {
