@@ -37,6 +37,12 @@ public:
     {
         return now_ == phase::passing ? elapsed(at_, now) : duration::zero();
     }
+    /// Leaves it free for a turn if one is owed.
+    void open_window(duration least, duration turn, instant now)
+    {
+        if (owes_turn(least, turn, now))
+            left_free(now + turn);
+    }
     /// \param least that the passage may last
     [[nodiscard]] bool owes_turn(duration least, duration turn, instant now) const
     {

@@ -227,8 +227,9 @@ boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_state>
     lock_->wanted->publish_success(rows_);
     if (permits_)
         permits_->assign(choice_->set());
-    lease_ = new_held_lease(std::exchange(block_, nullptr), lock, nonce_, votes_, reached(), attempts, waited,
-                            std::move(permits_));
+    lease_ = ::new (std::exchange(block_, nullptr))
+        held_lease(lock, nonce_, votes_, reached(), attempts, waited, std::move(permits_));
+    lease_->begin();
     return lease_;
 }
 

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/held_lease.hpp"
 
+#include "engine/words.hpp"
+#include <redlock/detail/error_access.hpp>
+#include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>
 
 #include <chrono>
+#include <new>
 #include <utility>
+#include <vector>
 
 namespace redlock::detail {
+
+static_assert(sizeof(held_lease) <= 280 + redis::nonce_length); // a server holds a hundred thousand of these
 
 namespace {
 
@@ -31,25 +38,11 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before
     : lease_status(std::move(its),
                    {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
                    before.on().loop().now()),
-      adopted_(before.adopted_),
       stage_(std::in_place_type<keeping>,
              before.kept().handed_over(lock().plan->terms, before.on().loop().now())),
       reached_(before.reached_)
 {
     show(lease_state::held);
-}
-
-boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const& lock,
-                                                nonce const& n, core::attempt const& won,
-                                                core::node_set reached, unsigned attempts,
-                                                core::duration waited,
-                                                std::unique_ptr<kind::lease_words const> words)
-{
-    static_assert(sizeof(held_lease) <= 280 + redis::nonce_length);
-    boost::intrusive_ptr<held_lease> made(
-        ::new (block) held_lease(lock, n, won, reached, attempts, waited, std::move(words)));
-    made->begin();
-    return made;
 }
 
 void intrusive_ptr_add_ref(held_lease* held) noexcept
@@ -108,6 +101,8 @@ void held_lease::schedule()
     auto due = kept().next_due();
     if (!due)
         return on().loop().cancel(*this);
+    if (extension_awaited())
+        return on().loop().schedule(*this, now);
     if (wants_watch() && began_ + before_watching < due->boot)
         due = now + (began_ + before_watching - now.boot);
     auto const patience = kept().round_ends(lock().plan->node_timeout);
@@ -120,23 +115,17 @@ void held_lease::expire()
 {
     if (parting const* const leaves = parted())
         return leaves->is_put_off ? release_the_rest() : finish_release();
-    if (!follows() && !kept().extending() && extension_awaited()) // its nodes had to be connected first
+    if (extension_awaited())
         return start_extension();
     core::instant const now = on().loop().now();
     if (auto const ends = kept().round_ends(lock().plan->node_timeout); ends && core::reached(*ends, now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
-    do_due(now);
-}
-
-void held_lease::do_due(core::instant now)
-{
     switch (look_at_clock(now)) {
     case core::lease_machine::duty::renew: return renew();
     case core::lease_machine::duty::tell_lost: return leave_key();
-    case core::lease_machine::duty::tell_suspect:
-    case core::lease_machine::duty::none: return schedule();
+    default: return schedule();
     }
 }
 
@@ -157,17 +146,19 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 
 /// The clock may have run out before the timer did. What `valid()` denied must neither be extended, which would keep other
 /// clients waiting (rule H7), nor end as a clean release.
-bool held_lease::lose_if_over()
+bool held_lease::has_ended()
 {
-    look_at_clock(on().loop().read_clock());
-    return is_lost();
+    if (look_at_clock(on().loop().read_clock()) == core::lease_machine::duty::tell_lost)
+        leave_key();
+    return over();
 }
 
-void held_lease::tell(observer& watcher, event what, core::duration spare, std::string_view detail)
+void held_lease::tell(event what, core::duration spare, std::string_view detail)
 {
     auto const failed = parted() ? std::uint8_t{0} : kept().failed;
-    watcher.on_lease({what, lock().name(), facts().holders.size(), nodes().size(), remaining(), spare,
-                      on().loop().now().boot - began_, cause(), failed, detail, is_shared()});
+    if (observer* const watcher = on().its.watcher())
+        watcher->on_lease({what, lock().name(), facts().holders.size(), nodes().size(), remaining(), spare,
+                           on().loop().now().boot - began_, cause(), failed, detail, is_shared()});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)
@@ -175,6 +166,51 @@ void held_lease::tell_answer(unsigned node, node_report const& row, core::durati
     if (observer* const watcher = on().its.watcher())
         watcher->on_vote({lock().name(), on().its.settings().names[node], true, row.result, round_trip,
                           row.error, row.words()});
+}
+
+void held_lease::keep(unsigned node, node_report&& said) noexcept
+{
+    if (!is_lost()) // the story of a loss does not change any more
+        history_.keep(lock().wanted->tables(), facts(), node, std::move(said), on().loop().now());
+}
+
+/// Their time is over.
+void held_lease::keep_silence(core::node_set those) noexcept
+{
+    for (unsigned i = 0; i != nodes().size(); ++i) {
+        node_report row;
+        row.result = node_result::timed_out;
+        if (those.contains(i))
+            keep(i, std::move(row));
+    }
+}
+
+void held_lease::tell_loss()
+{
+    std::string text;
+    try {
+        if (on().its.watcher())
+            text = explain(errc::lease_lost).what();
+    } catch (std::bad_alloc const&) { // the event has its cause all the same
+    }
+    tell(event::lost, {}, text);
+}
+
+lock_error held_lease::explain(boost::system::error_code ec, lock_stage stage) const
+{
+    bool const lost = ec == errc::lease_lost;
+    loss_cause const why = lost ? cause() : loss_cause::none;
+    std::string text = title(lock().name());
+    text += lost ? " lost" : ": " + ec.message();
+    if (why != loss_cause::none)
+        text.append(" (").append(to_string(why)).append(")");
+    std::vector<node_outcome> table;
+    if (lost || ec == errc::no_quorum)
+        history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
+                      lock().key().several, text, table);
+    if (!lost && table.empty())
+        return lock().explain(ec, stage);
+    return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why, stage);
 }
 
 } // namespace redlock::detail

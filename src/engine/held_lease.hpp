@@ -39,7 +39,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace redlock::detail {
 
@@ -84,9 +83,6 @@ public:
                                                         core::duration waited, unsigned attempts);
     /// Does it have time left to renew the key, and get on (rule H8)?
     [[nodiscard]] bool may_lead() const;
-    void take_lead(held_lease& before);
-    /// Another lease renews the key from now on.
-    void leave_lead_to(held_lease const&);
     std::uint32_t group_index = 0; ///< kept by its group
     ///@}
 
@@ -96,27 +92,20 @@ public:
     void hurry() override { release_the_rest(); }
     [[nodiscard]] lock_state const* wanted_lock() const override { return &lock(); }
 
-    /// \name A lock with readers and writers
-    ///@{
     /// Called before `downgrade`, on any thread: the lease is a reader's from now on. False: it was not a writer's.
     [[nodiscard]] bool call_shared() { return lock().plan->kind.as_reader && !publish_shared(); }
     /// Tells the nodes.
     void downgrade();
-    ///@}
-
-    /// \name An election
-    ///@{
     /// Each extension tells this from now on. The operation ends with the first round that has told it.
     void proclaim(std::unique_ptr<proclamation>, wait_op&);
     /// As a release, which may be repeated while no majority has confirmed it.
     void resign(wait_op&);
-    ///@}
 
     void extend(wait_op&);
     void await_end(wait_op&);
-    void release(wait_op&);
-    /// The handle is gone: as a release that nobody waits for.
-    void handle_gone();
+    /// \param waits null: nobody does
+    void release(wait_op* waits);
+    void handle_gone() { release(nullptr); }
     /// Over for its holder, but its keys stay.
     void detach();
     /// The client is shut down: the lease is released, and its end told with that reason. Or its context is being destroyed,
@@ -169,17 +158,12 @@ private:
 
     [[nodiscard]] held_lease& leader() { return group_ ? group_->leader() : *this; }
     [[nodiscard]] bool follows() const { return group_ && &group_->leader() != this; }
-    template <class Told>
-    void tell_followers(Told const& told)
-    {
-        if (auto const group = group_; group && !follows())
-            group->tell_followers(told);
-    }
+    void tell_followers(boost::system::error_code result);
     [[nodiscard]] bool leave_group();
-    [[nodiscard]] bool leave_to_others(errc why);
+    void take_lead(held_lease& before);
     void pass_lead();
     void follow();
-    [[nodiscard]] std::vector<held_lease*> end_group();
+    [[nodiscard]] boost::intrusive_ptr<reader_group> end_group();
     void lose_with(held_lease const& leader);
 
     [[nodiscard]] bool may_go_on_as(lock_state const& next) const;
@@ -187,7 +171,6 @@ private:
     void take_up();
     [[nodiscard]] bool wait_for_nodes();
     void expire() override;
-    void do_due(core::instant now);
 
     [[nodiscard]] bool hangs() const;
     void renew();
@@ -195,32 +178,30 @@ private:
     [[nodiscard]] bool open_extension();
     [[nodiscard]] bool extension_awaited() const;
     void finish_extension(boost::system::error_code);
-    void schedule_next();
     void extend_on(unsigned node);
     void on_extension(node_answer const&);
     void on_extension_silence(unsigned node, bool late, net::failure const&);
-    void answer_extension(unsigned node, core::extension_answer);
+    void answer_extension(unsigned node, core::extension_answer, node_report&&,
+                          core::duration round_trip = {});
     void time_out_extension();
     void settle(core::lease_machine::outcome);
     void extended();
-    void extension_failed();
+    void extension_failed(boost::system::error_code);
 
     void give_up(errc reason, event = event::released);
     [[nodiscard]] errc why_over() const;
-    [[nodiscard]] bool has_ended();
     void release_keys(errc why, wait_op* = nullptr);
     void start_release();
-    void offer_window();
     [[nodiscard]] core::local_queue& of_name() const;
     [[nodiscard]] kind::queue_words release_words() const;
     [[nodiscard]] bool release_in_queue(parting&);
     void release_on(core::node_set, kind::request);
     void release_the_rest();
-    void release_late(core::node_set, kind::request = kind::request::release);
+    void release_late(core::node_set, kind::request);
     void on_given_back(node_answer const&);
     void on_release(node_answer const&);
     void on_release_silence(unsigned node, net::failure const&);
-    void fail_release(unsigned node);
+    void fail_release(unsigned node, net::failure const&);
     void settle_release();
     void finish_release();
     void leave_key();
@@ -235,7 +216,7 @@ private:
     void ask_whose();
 
     core::lease_machine::duty look_at_clock(core::instant now);
-    [[nodiscard]] bool lose_if_over();
+    [[nodiscard]] bool has_ended();
     void lose();
     [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);
@@ -243,21 +224,14 @@ private:
 
     void show(lease_state s) { publish(s, kept()); }
     void show_votes() { publish_votes(kept()); }
-    void tell(event what, core::duration spare = {}, std::string_view detail = {})
-    {
-        if (observer* const watcher = on().its.watcher())
-            tell(*watcher, what, spare, detail);
-    }
-    void tell(observer&, event, core::duration spare, std::string_view detail);
+    void tell(event what, core::duration spare = {}, std::string_view detail = {});
     void tell_loss();
     void tell_answer(unsigned node, node_report const&, core::duration round_trip = {});
     void keep(unsigned node, node_report&&) noexcept;
-    void keep_failure(unsigned node, net::failure const&) noexcept;
-    void keep_silence(unsigned node) noexcept;
+    void keep_silence(core::node_set) noexcept;
 
     // Small members stand first, in the padding of the status.
     bool taken_back_ : 1 = false; ///< or another lease has to
-    bool adopted_ : 1 = false;    ///< granted to another client
     bool begun_ : 1 = false;
     bool shut_down_ : 1 = false;  ///< ended by its client's end
     bool downgraded_ : 1 = false; ///< or it has the key of a lease that was
@@ -275,10 +249,5 @@ extern template class round<held_lease>; // instantiated beside the handlers of 
 
 [[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,
                                                            std::uint64_t fencing_token);
-[[nodiscard]] boost::intrusive_ptr<held_lease> new_held_lease(void* block, std::shared_ptr<lock_state> const&,
-                                                              nonce const&, core::attempt const& won,
-                                                              core::node_set reached, unsigned attempts,
-                                                              core::duration waited,
-                                                              std::unique_ptr<kind::lease_words const>);
 
 } // namespace redlock::detail

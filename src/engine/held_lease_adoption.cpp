@@ -19,17 +19,15 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 void held_lease::detach()
 {
     take_up();
-    if (downgraded_) // no client may go on with it (rule S12)
+    if (downgraded_) // no client may go on with it
         return handle_gone();
     taken_back_ = true; // its keys stay, also where it turned out to be lost
-    if (over())
+    if (has_ended())
         return;
-    bool const ours = !lose_if_over();
-    bool const others = ours && leave_group();
-    if (ours)
-        give_up(errc::released, others ? event::released : event::detached);
+    bool const others = leave_group();
+    give_up(errc::released, others ? event::released : event::detached);
     if (!others)
-        leave_key(); // also where it was found to be over
+        leave_key();
 }
 
 held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std::uint64_t fencing_token,
@@ -38,8 +36,8 @@ held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std:
                    {owner, fencing_token >> core::hand_off_bits,
                     static_cast<unsigned>(fencing_token & core::max_hand_offs), 0, core::duration::zero()},
                    now),
-      adopted_(true), stage_(std::in_place_type<keeping>,
-                             core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
+      stage_(std::in_place_type<keeping>,
+             core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
       reached_(nodes().all())
 {
     show(lease_state::suspect);

@@ -30,27 +30,27 @@ loss_cause held_lease::find_cause() const
     switch (kept().cause()) {
     case loss::refused: return loss_cause::refused;
     case loss::hold_ended: return loss_cause::max_hold;
-    case loss::expired: break;
+    default: return kept().stalled ? loss_cause::stalled : loss_cause::expired;
     }
-    return kept().stalled ? loss_cause::stalled : loss_cause::expired;
 }
 
 void held_lease::lose()
 {
     if (follows() && kept().cause() != core::lease_machine::loss::hold_ended)
         history_.share(lock().wanted->tables(), leader().history_); // which is over in this moment, too
-    auto const others = end_group();
+    auto const ended = end_group();
     core::instant const now = on().loop().read_clock();
-    bool const expired = find_cause() == loss_cause::expired;
-    history_.close(lock().wanted->tables(), facts(), kept().silent(),
-                   expired ? kept().late_by(lock().plan->node_timeout, now) : core::duration::zero(), now);
-    publish_cause(find_cause());
+    loss_cause const why = find_cause();
+    auto const late =
+        why == loss_cause::expired ? kept().late_by(lock().plan->node_timeout, now) : core::duration::zero();
+    history_.close(lock().wanted->tables(), facts(), kept().silent(), late, now);
+    publish_cause(why);
     show(lease_state::lost);
     tell_loss();
     stop_watching();
     end(errc::lease_lost);
-    for (held_lease* const each : others)
-        each->lose_with(*this);
+    for (std::size_t i = 1; ended && i != ended->members.size(); ++i)
+        ended->members[i]->lose_with(*this);
 }
 
 void held_lease::end(errc reason)
@@ -63,37 +63,30 @@ void held_lease::end(errc reason)
     finish_all(waiting_, reason);
 }
 
-/// Has it ended before it could be given up?
-bool held_lease::has_ended()
+void held_lease::release(wait_op* waits)
 {
     take_up();
-    if (lose_if_over()) {
+    look_at_clock(on().loop().read_clock());
+    if (is_lost()) {
         take_back();
         leave_key();
     }
-    return over();
+    bool const ended = over();
+    if (!ended && !lock().wanted->hand_over(*this))
+        return release_keys(errc::released, waits);
+    if (waits)
+        waits->finish(ended ? make_error_code(why_over()) : boost::system::error_code());
 }
 
-void held_lease::release(wait_op& w)
-{
-    if (has_ended())
-        return w.finish(why_over());
-    if (leave_to_others(errc::released) || lock().wanted->hand_over(*this))
-        return w.finish({});
-    release_keys(errc::released, &w);
-}
-
-void held_lease::handle_gone()
-{
-    if (!has_ended() && !leave_to_others(errc::released) && !lock().wanted->hand_over(*this))
-        release_keys(errc::released);
-}
-
+/// Others may go on with the key.
 void held_lease::release_keys(errc why, wait_op* waits)
 {
+    bool const others = leave_group();
     give_up(why);
     if (waits)
         waiting_.push_back(*waits);
+    if (others)
+        return finish_all(waiting_, {});
     start_release();
     leave_key(); // words of keys come until the connections end
 }
@@ -101,7 +94,7 @@ void held_lease::release_keys(errc why, wait_op* waits)
 void held_lease::abort(boost::system::error_code why)
 {
     if (why == errc::shut_down)
-        return leave_to_others(errc::shut_down) ? void() : release_keys(errc::shut_down);
+        return release_keys(errc::shut_down);
     group_ = nullptr; // the context goes, and takes all of them
     if (parted())     // its release was put off
         return link.unlink();

@@ -8,6 +8,7 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -103,17 +104,19 @@ void held_lease::extend(wait_op& w)
     if (over())
         return w.finish(why_over());
     waiting_.push_back(w);
-    if (follows() && lose_if_over())
-        return leave_key();
+    if (follows() && has_ended())
+        return;
     if (held_lease& asks = leader(); !asks.kept().extending())
         asks.start_extension();
     if (follows() && !leader().kept().extending()) // the time of that one was over
         leader().start_extension();
 }
 
+/// One that came too late for the last round, or before the nodes were connected.
 bool held_lease::extension_awaited() const
 {
-    return std::ranges::any_of(waiting_, [](wait_op const& w) { return !w.waits_for_the_end(); });
+    return !follows() && !kept().extending() &&
+           std::ranges::any_of(waiting_, [](wait_op const& w) { return !w.waits_for_the_end(); });
 }
 
 /// Operations that wait for the end go on waiting. One that came too late for this round waits for the next one.
@@ -128,26 +131,15 @@ void held_lease::finish_extension(boost::system::error_code result)
     }
 }
 
-void held_lease::schedule_next()
-{
-    if (extension_awaited())
-        on().loop().schedule(*this, on().loop().now());
-    else
-        schedule();
-}
-
 void held_lease::start_extension()
 {
-    if (lose_if_over())
-        return leave_key();
-    if (over() || (!kept().proven() && wait_for_nodes()))
+    if (has_ended() || (!kept().proven() && wait_for_nodes()))
         return;
-    if (over() || !open_extension())
+    if (over() || !open_extension()) // an observer was told of connections
         return;
     for (unsigned i = 0; i != nodes().size() && !over() && kept().extending(); ++i)
         extend_on(i);
-    if (!over() && kept().extending())
-        schedule();
+    schedule();
 }
 
 /// False: there is no memory, and the round is put off.
@@ -157,12 +149,9 @@ bool held_lease::open_extension()
     try {
         kept().open_round(now);
     } catch (std::bad_alloc const&) {
-        auto const why = make_error_code(boost::system::errc::not_enough_memory);
-        tell_followers([why](held_lease& each) { each.finish_extension(why); });
-        finish_extension(why);
         if (kept().renewal_due())
             kept().postpone_renewal(now);
-        schedule();
+        extension_failed(make_error_code(boost::system::errc::not_enough_memory));
         return false;
     }
     open_round();
@@ -173,11 +162,8 @@ bool held_lease::open_extension()
 
 void held_lease::extend_on(unsigned node)
 {
-    if (node_report row; !nodes().admit(node, lock(), row)) {
-        tell_answer(node, row);
-        keep(node, std::move(row));
-        return answer_extension(node, core::extension_answer::failed);
-    }
+    if (node_report row; !nodes().admit(node, lock(), row))
+        return answer_extension(node, core::extension_answer::failed, std::move(row));
     if (over())
         return;
     if (nodes().at(node).state() == node_state::ready)
@@ -193,23 +179,20 @@ void held_lease::extend_on(unsigned node)
 // rule K8
 void held_lease::on_extension(node_answer const& got)
 {
-    if (!got.late && !over() && got.said.what == meaning::unknown_script && lose_if_over())
-        return leave_key();
+    if (!got.late && !over() && got.said.what == meaning::unknown_script && has_ended())
+        return;
     if (got.said.what == meaning::error)
         nodes().note(got.node, "extend", got.reply);
     node_report row;
     report(got, type(), row);
     if (got.late || over())
         return tell_answer(got.node, row); // an answer that comes too late says nothing of the end
-    tell_answer(got.node, row, core::elapsed(kept().asked(), on().loop().now()));
-    if (over())
-        return;
-    keep(got.node, std::move(row));
     if (got.said.unread && kept().watching)
         watch_on(got.node);
     if (words_ && words_->are_observed()) // the node does not tell of our own change
         lock().wanted->proclaimed_here(core::node_set(got.node));
-    answer_extension(got.node, counted(got.said.what));
+    answer_extension(got.node, counted(got.said.what), std::move(row),
+                     core::elapsed(kept().asked(), on().loop().now()));
 }
 
 /// A command that was not sent waited for a connection, which now stands. The node may be old enough for this lock by now.
@@ -220,30 +203,24 @@ void held_lease::on_extension_silence(unsigned node, bool late, net::failure con
         return extend_on(node);
     node_report row;
     report_failure(why, row);
-    tell_answer(node, row);
-    if (wanted)
-        keep(node, std::move(row));
-    if (!late)
-        answer_extension(node, core::extension_answer::failed);
+    wanted ? answer_extension(node, core::extension_answer::failed, std::move(row)) : tell_answer(node, row);
 }
 
-void held_lease::answer_extension(unsigned node, core::extension_answer answer)
+/// The verdict may not have waited for this node.
+void held_lease::answer_extension(unsigned node, core::extension_answer answer, node_report&& row,
+                                  core::duration round_trip)
 {
-    if (parted() || !kept().hears())
+    tell_answer(node, row, round_trip);
+    if (over())
         return;
-    bool const open = kept().extending();
-    auto const outcome = kept().answer(node, answer, on().loop().read_clock());
-    if (open || outcome == core::lease_machine::outcome::lost)
-        return settle(outcome);
-    show_votes(); // the verdict did not wait for this node
+    keep(node, std::move(row));
+    if (kept().hears())
+        settle(kept().answer(node, answer, on().loop().read_clock()));
 }
 
 void held_lease::time_out_extension()
 {
-    core::node_set const silent = kept().silent();
-    for (unsigned i = 0; i != nodes().size(); ++i)
-        if (silent.contains(i))
-            keep_silence(i);
+    keep_silence(kept().silent());
     settle(kept().time_out(on().loop().read_clock()));
 }
 
@@ -254,7 +231,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     switch (outcome) {
     case result::pending: return show_votes();
     case result::extended: return extended();
-    case result::failed: return extension_failed();
+    case result::failed: return extension_failed(errc::no_quorum);
     case result::lost: lose(); return leave_key();
     }
 }
@@ -266,30 +243,45 @@ void held_lease::extended()
     show(lease_state::held);
     history_.confirm(lock().wanted->tables(), facts());
     tell(event::renewed, spare);
-    tell_followers([](held_lease& each) { each.follow(); });
+    tell_followers({});
     if (over())
         return;
     kept().failed = 0;
-    finish_extension({});
-    pass_lead();
     if (kept().changed)
         kept().postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
     kept().changed = false;
-    schedule_next();
+    finish_extension({});
+    pass_lead();
+    schedule();
 }
 
-void held_lease::extension_failed()
+void held_lease::extension_failed(boost::system::error_code why)
 {
     show(published());
     nodes().hasten(core::pace_of_holder(kept().left(on().loop().now()), lock().plan->node_timeout));
     kept().round_failed();
     if (kept().failed == 1) // the others are told at the row's end
         tell(event::renewal_failed);
-    tell_followers([](held_lease& each) { each.finish_extension(errc::no_quorum); });
+    tell_followers(why);
     if (over())
         return;
-    finish_extension(errc::no_quorum);
-    schedule_next();
+    finish_extension(why);
+    schedule();
+}
+
+/// A round that is under way may have told the nodes something else.
+// rule EL2
+void held_lease::proclaim(std::unique_ptr<proclamation> said, wait_op& w)
+{
+    if (has_ended())
+        return w.finish(why_over());
+    said->replace(fencing_token(), static_cast<proclamation const*>(words_.get())); // a leader has no others
+    words_ = std::move(said);
+    waiting_.push_back(w);
+    if (kept().extending())
+        w.wait_for_another_round();
+    else
+        start_extension();
 }
 
 } // namespace redlock::detail

@@ -4,57 +4,42 @@
 #include "engine/key_state.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <utility>
 
 // The readers of one client that share a key (docs/protocol.md, rule S18).
 namespace redlock::detail {
 
-void reader_group::add(held_lease& follower)
+void reader_group::put(std::size_t place, held_lease& member)
 {
-    follower.group_index = static_cast<std::uint32_t>(followers_.size() - 1);
-    followers_.back() = &follower;
+    members[place] = &member;
+    member.group_index = static_cast<std::uint32_t>(place);
 }
 
-void reader_group::remove(held_lease& one)
+void reader_group::erase(held_lease& member)
 {
-    if (leader_ != &one)
-        return erase(one);
-    leader_ = &next_leader();
-    erase(*leader_);
-    leader_->take_lead(one);
+    put(member.group_index, *members.back());
+    members.pop_back();
 }
 
-void reader_group::pass_lead()
+void reader_group::lead(held_lease& follower)
 {
-    if (followers_.empty() || leader_->may_lead() || !next_leader().may_lead())
-        return;
-    held_lease& before = *leader_;
-    remove(before);
-    make_room(); // in the memory of the one that leads now
-    add(before);
-    before.leave_lead_to(*leader_);
+    put(follower.group_index, leader());
+    put(0, follower);
 }
 
-void reader_group::erase(held_lease& one)
-{
-    held_lease* const last = followers_.back();
-    followers_[one.group_index] = last;
-    last->group_index = one.group_index;
-    followers_.pop_back();
-}
-
-/// Prefers one that may lead.
 held_lease& reader_group::next_leader() const
 {
-    auto const able = std::ranges::find_if(followers_, &held_lease::may_lead);
-    return able == followers_.end() ? *followers_.back() : **able;
+    auto const able = std::find_if(members.begin() + 1, members.end(), std::mem_fn(&held_lease::may_lead));
+    return able == members.end() ? *members.back() : **able;
 }
 
 bool held_lease::may_be_joined(lock_state const& by) const
 {
-    core::duration const won = group_ ? group_->won() : began_;
+    core::duration const won = group_ ? group_->won : began_;
     core::lease_terms const& ours = lock().plan->terms;
     bool const alike = ours.renew && ours.tolerate_suspect == by.plan->terms.tolerate_suspect &&
                        lock().plan->kind.as_reader == &by.plan->kind;
@@ -68,14 +53,14 @@ boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<l
     try {
         if (!group_)
             group_ = new reader_group(*this, began_);
-        group_->make_room();
+        group_->members.push_back(nullptr); // takes the memory
     } catch (std::bad_alloc const&) {
         on().lease_blocks.give(block);
         return nullptr;
     }
     boost::intrusive_ptr<held_lease> made(::new (block) held_lease(by, *this, attempts, waited));
     made->group_ = group_;
-    group_->add(*made);
+    group_->put(group_->members.size() - 1, *made);
     made->kept().follow(kept());
     made->begin();
     pass_lead();
@@ -86,24 +71,21 @@ boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<l
 bool held_lease::leave_group()
 {
     auto const left = std::exchange(group_, nullptr);
-    if (!left || !left->has_others())
+    if (!left || left->members.size() == 1)
         return false;
     taken_back_ = true; // it is theirs
-    left->remove(*this);
+    bool const led = &left->leader() == this;
+    if (led)
+        left->lead(left->next_leader());
+    left->erase(*this);
+    if (led)
+        left->leader().take_lead(*this);
     return true;
 }
 
 bool held_lease::may_lead() const
 {
     return kept().may_renew() && !hangs();
-}
-
-bool held_lease::leave_to_others(errc why)
-{
-    if (!leave_group())
-        return false;
-    give_up(why);
-    return true;
 }
 
 /// Asks again: the answers to an open round come to the former leader.
@@ -115,25 +97,37 @@ void held_lease::take_lead(held_lease& before)
     downgraded_ = downgraded_ || before.downgraded_;
     kept().lead(before.kept());
     lock().wanted->led_by(before, *this);
+    if (before.group_) // it stays
+        before.kept().follow(kept());
     extending ? start_extension() : schedule();
 }
 
-void held_lease::leave_lead_to(held_lease const& other)
-{
-    kept().follow(other.kept());
-}
-
+/// To a follower that may lead, if there is one.
 void held_lease::pass_lead()
 {
-    if (group_ && !follows())
-        group_->pass_lead();
+    if (!group_ || follows() || group_->members.size() == 1 || may_lead())
+        return;
+    held_lease& other = group_->next_leader();
+    if (!other.may_lead())
+        return;
+    group_->lead(other);
+    other.take_lead(*this);
+}
+
+void held_lease::tell_followers(boost::system::error_code result)
+{
+    auto const group = group_;
+    if (!group || follows())
+        return;
+    for (auto i = group->members.size(); i > 1; i = std::min(i - 1, group->members.size())) {
+        held_lease& each = *group->members[i - 1]; // in whose place comes the last if it leaves
+        result ? each.finish_extension(result) : each.follow();
+    }
 }
 
 void held_lease::follow()
 {
-    if (lose_if_over()) // its own time may be, and it does not come back (rule H7)
-        return leave_key();
-    if (over())
+    if (has_ended()) // its own time may be over, and it does not come back (rule H7)
         return;
     kept().follow(leader().kept());
     show(lease_state::held);
@@ -142,19 +136,19 @@ void held_lease::follow()
 }
 
 /// The key is lost to all of them, but not if only this one's time is over.
-std::vector<held_lease*> held_lease::end_group()
+/// \return null: to this one alone
+boost::intrusive_ptr<reader_group> held_lease::end_group()
 {
     if (!group_ || follows() || kept().cause() == core::lease_machine::loss::hold_ended) {
         (void)leave_group();
-        return {};
+        return nullptr;
     }
-    auto others = group_->take_followers();
-    for (held_lease* const each : others) {
-        intrusive_ptr_add_ref(each); // until it is told
-        each->group_ = nullptr;
+    auto const ended = std::exchange(group_, nullptr);
+    for (std::size_t i = 1; i != ended->members.size(); ++i) {
+        intrusive_ptr_add_ref(ended->members[i]); // until it is told
+        ended->members[i]->group_ = nullptr;
     }
-    group_ = nullptr;
-    return others;
+    return ended;
 }
 
 void held_lease::lose_with(held_lease const& leader)
@@ -167,6 +161,21 @@ void held_lease::lose_with(held_lease const& leader)
         leave_key();
     }
     intrusive_ptr_release(this);
+}
+
+/// A writer becomes a reader. The old deadline stands until a majority has confirmed it as one.
+// rules Q20 and S12
+void held_lease::downgrade()
+{
+    take_up();
+    if (has_ended())
+        return;
+    downgraded_ = true;
+    stop_watching();
+    tell(event::downgraded);
+    start_extension();
+    if (!over())
+        lock().wanted->downgraded(*this);
 }
 
 } // namespace redlock::detail

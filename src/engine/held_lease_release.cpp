@@ -16,15 +16,16 @@
 // comes after it.
 namespace redlock::detail {
 
-// rules Q5, Q11 and R1
+// rules Q5, Q11, Q19 and R1
 void held_lease::start_release()
 {
     parting& leaves = *parted();
     leaves.begin();
     on().life.release_began();
     bool const queues = lock().plan->queues() && !on().life.closing();
-    if (queues && type().opens_window())
-        offer_window();
+    if (queues &&
+        type().opens_window()) // for unqueued clients, who would never find the lock free (rule Q19)
+        of_name().passing().open_window(lock().plan->batch_policy.period, on().turn(), on().loop().now());
     if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(leaves))
         return;
     on().loop().schedule_after(*this, lock().plan->node_timeout);
@@ -36,17 +37,6 @@ void held_lease::start_release()
 core::local_queue& held_lease::of_name() const
 {
     return lock().wanted->awaited().local();
-}
-
-/// Otherwise unqueued clients would never find the lock free (rule Q19).
-// rule Q19
-void held_lease::offer_window()
-{
-    core::instant const now = on().loop().now();
-    auto const window = on().turn();
-    core::passage& passing = of_name().passing();
-    if (passing.owes_turn(lock().plan->batch_policy.period, window, now))
-        passing.left_free(now + window);
 }
 
 /// Equal for each node, and when it is said again.
@@ -85,7 +75,7 @@ bool held_lease::release_in_queue(parting& leaves)
 void held_lease::release_the_rest()
 {
     parting* const leaves = parted();
-    if (!leaves || !std::exchange(leaves->is_put_off, false))
+    if (!std::exchange(leaves->is_put_off, false))
         return;
     link.unlink();
     if (!leaves->under_way)
@@ -113,12 +103,7 @@ void held_lease::release_on(core::node_set where, kind::request word)
         net::node& to = nodes().at(i);
         if (sent.contains(i) || !where.contains(i))
             continue;
-        if (to.make_reachable()) {
-            send(to, release);
-        } else {
-            keep_failure(i, to.last_failure());
-            fail_release(i);
-        }
+        to.make_reachable() ? send(to, release) : fail_release(i, to.last_failure());
     }
 }
 
@@ -127,17 +112,14 @@ void held_lease::release_on(core::node_set where, kind::request word)
 // rule M3
 void held_lease::on_given_back(node_answer const& got)
 {
-    parting& leaves = *parted();
-    bool const understood = got.said.what != meaning::error;
-    if (got.said.what == meaning::handed_on)
-        leaves.may_be_claimed = true;
-    else if (understood && got.node == leaves.queue_node)
-        leaves.may_be_claimed = false;
-    if (understood) {
-        on_release(got);
-    } else {
+    bool const handed_on = got.said.what == meaning::handed_on;
+    if (got.said.what == meaning::error) {
         on().lines.refused(got.node, lock().wanted->awaited(), got.reply);
-        release_late(core::node_set(got.node));
+        release_late(core::node_set(got.node), kind::request::release);
+    } else {
+        if (handed_on || got.node == parted()->queue_node)
+            parted()->may_be_claimed = handed_on;
+        on_release(got);
     }
     release_the_rest();
 }
@@ -170,16 +152,18 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
         return;
     if (!why.unsent)
         reached_.insert(node); // with it a vote that waited for the connection, too
-    keep_failure(node, why);
     // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
     bool const cut_off = on().life.closed() && !why.unsent && parted()->is_confirmed();
     if (!cut_off)
-        fail_release(node);
+        fail_release(node, why);
 }
 
 /// The node may hold the key for as long as it lives, if anything of it was sent there.
-void held_lease::fail_release(unsigned node)
+void held_lease::fail_release(unsigned node, net::failure const& why)
 {
+    node_report row;
+    report_failure(why, row);
+    keep(node, std::move(row));
     if (reached_.contains(node))
         on().clean.keep(node, owed());
     parted()->tally.missed(node);
@@ -204,13 +188,30 @@ void held_lease::finish_release()
     boost::system::error_code const result = said == verdict::was_gone    ? make_error_code(errc::lease_lost)
                                              : said == verdict::confirmed ? boost::system::error_code{}
                                                                           : make_error_code(errc::no_quorum);
-    for (unsigned i = 0; i != nodes().size() && !confirmed; ++i)
-        if (leaves.tally.awaited().contains(i))
-            keep_silence(i);
+    if (!confirmed)
+        keep_silence(leaves.tally.awaited());
     on().life.release_ended(confirmed);
     if (observer* const watcher = on().its.watcher())
         watcher->on_release({lock().name(), result, leaves.tally.answers(), nodes().size()});
     finish_all(waiting_, result);
+}
+
+/// Its keys may be another's by now: a node that says so is as good as its release.
+// rule EL6
+void held_lease::resign(wait_op& w)
+{
+    parting* const leaves = parted();
+    bool const unconfirmed = leaves && !on().life.closing() && !leaves->is_confirmed();
+    if (!unconfirmed)
+        return release(&w);
+    waiting_.push_back(w);
+    if (leaves->under_way)
+        return;
+    leaves->begin();
+    leaves->may_be_claimed = true;
+    on().life.release_began();
+    on().loop().schedule_after(*this, lock().plan->node_timeout);
+    release_on(nodes().all(), kind::request::release);
 }
 
 } // namespace redlock::detail

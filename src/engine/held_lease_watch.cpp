@@ -46,7 +46,7 @@ void held_lease::on_usable(unsigned node)
 
 void held_lease::stop_watching()
 {
-    if (parted() || !kept().watching)
+    if (!kept().watching)
         return;
     kept().watching = false;
     nodes().stop_listening();

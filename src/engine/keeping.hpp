@@ -5,8 +5,8 @@
 #include "core/lease_machine.hpp"
 #include "core/tally.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -72,11 +72,7 @@ public:
         core::lease_machine::lose_with(leader);
     }
 
-    void round_failed()
-    {
-        if (failed != std::numeric_limits<std::uint8_t>::max())
-            ++failed;
-    }
+    void round_failed() { failed = static_cast<std::uint8_t>(std::min(failed + 1, 255)); }
 
     std::uint8_t failed = 0;   ///< rounds in a row, as far as it can count
     bool stalled : 1 = false;  ///< its holder does not get on (rule H8)

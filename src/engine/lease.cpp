@@ -178,7 +178,7 @@ void lease::start::begin(detail::completion_handler<signature> handler)
     auto work = [held = std::move(held), what = what](detail::engine&, detail::wait_op& waiting) {
         switch (what) {
         case operation::extend: return held->extend(waiting);
-        case operation::release: return held->release(waiting);
+        case operation::release: return held->release(&waiting);
         case operation::end: return held->await_end(waiting);
         case operation::resign: return held->resign(waiting);
         }

@@ -11,8 +11,6 @@ namespace redlock::detail {
 
 /// How a lease that was given up is released: first on the queue node, if there is one, and then on the other nodes.
 struct parting {
-    static constexpr std::uint8_t no_node = 255;
-
     explicit parting(core::lease_facts const& last) : known(last) {}
 
     /// From now on answers are counted, and those of all nodes are awaited.
@@ -32,7 +30,7 @@ struct parting {
 
     core::lease_facts known;                         ///< at the end of the lease
     [[no_unique_address]] core::release_tally tally; // its padding has room for the flags
-    std::uint8_t queue_node = no_node;               ///< that is told first
+    std::uint8_t queue_node = 255;                   ///< that is told first, or none
     bool is_put_off = false;                         ///< on the other nodes
     bool under_way = false;
     /// By the next owner in the queue: nodes that say so have not lost it.
