@@ -59,19 +59,16 @@ void lease_machine::follow(lease_machine const& leader)
 
 void lease_machine::lead(lease_machine const& leader)
 {
-    lease_terms const& mine = *terms_;
-    duration const hold_left =
-        hold_left_ == duration::max() ? hold_left_ : hold_left_ - elapsed(sent_, leader.sent_);
+    lease_machine const mine = *this;
     *this = leader;
-    terms_ = &mine;
-    hold_left_ = hold_left;
+    terms_ = mine.terms_;
+    sent_ = mine.sent_;
+    hold_left_ = mine.hold_left_;
     phase_ = lease_phase::held;
     extending_ = false;
-    bool const planned = renewal_planned();
-    duration const renew_after = renew_after_;
-    rely_on(sent_);
-    if (planned && renewal_planned())
-        renew_after_ = renew_after; // which may have been postponed
+    rely_on(leader.sent_);
+    if (leader.renewal_planned() && renewal_planned())
+        renew_after_ = leader.renew_after_; // which may have been postponed
 }
 
 void lease_machine::lose_with(lease_machine const& leader)
@@ -158,20 +155,16 @@ std::optional<instant> lease_machine::next_due() const
     return renewal_planned() && !extending_ ? earlier(sent_ + renew_after_, last) : last;
 }
 
-std::optional<instant> lease_machine::renewal_due() const
-{
-    return renewal_planned() ? std::optional(sent_ + renew_after_) : std::nullopt;
-}
-
-duration lease_machine::late_by(std::optional<instant> due, instant now) const
+duration lease_machine::late_by(std::optional<instant> round_ends, instant now) const
 {
     // A busy machine is late by less than this part of a lease, and a renewal that was late by it could have been
     // repeated.
     constexpr int notable_part = 8;
-    if (!due)
+    if (!round_ends && !renewal_planned())
         return duration::zero();
-    duration const late = elapsed(*due, now);
-    bool const missed = elapsed(*due, deadline()) > duration::zero();
+    instant const due = round_ends ? *round_ends : sent_ + renew_after_;
+    duration const late = elapsed(due, now);
+    bool const missed = elapsed(due, deadline()) > duration::zero();
     return missed && late >= terms_->ttl / notable_part ? late : duration::zero();
 }
 

@@ -132,15 +132,14 @@ public:
     [[nodiscard]] instant confirmed() const { return sent_; }
     /// \param last round; null: it is not kept
     [[nodiscard]] lease_facts facts(lease_round const* last) const;
-    /// When it is to be renewed next, if ever.
-    [[nodiscard]] std::optional<instant> renewal_due() const;
-    /// For an expired lease: how late something was that would have kept it. It was due so long before the end that
-    /// only a thread that did not run can have missed it. Then the nodes' answers are not the cause.
-    /// \param due the renewal, or the end of the round that is open
-    [[nodiscard]] duration late_by(std::optional<instant> due, instant now) const;
+    /// Is it to be renewed again?
+    [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
+    /// For an expired lease: how late the end of the open round was noticed, or the renewal. It was due so long before
+    /// the end that only a thread that did not run can have missed it. Then the nodes' answers are not the cause.
+    /// \param round_ends empty: no round is open
+    [[nodiscard]] duration late_by(std::optional<instant> round_ends, instant now) const;
     /// Nodes that were found to hold our key when they were last asked.
     [[nodiscard]] unsigned votes() const { return seen_.size(); }
-    [[nodiscard]] bool voted_for_us(unsigned node) const { return seen_.contains(node); }
     [[nodiscard]] unsigned nodes() const { return nodes_; }
 
 private:
@@ -148,7 +147,6 @@ private:
     [[nodiscard]] bool is_refused(lease_round const&) const;
     [[nodiscard]] instant end() const;
     [[nodiscard]] bool ended(instant now) const;
-    [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
     void note(lease_round&, unsigned node, extension_answer, instant now);
     void note_refusal(lease_round&, unsigned node);
     [[nodiscard]] vote judge(lease_round const&, unsigned node, extension_answer) const;

@@ -7,8 +7,7 @@
 
 namespace redlock::core {
 
-/// Counts the nodes' answers to a release, one of each (docs/protocol.md, rules R1 and R2). The number of nodes is an
-/// argument: a server holds a hundred thousand of these.
+/// Counts the nodes' answers to a release, one of each (docs/protocol.md, rules R1 and R2).
 class release_tally {
 public:
     enum class result : std::uint8_t {
@@ -18,7 +17,8 @@ public:
     };
 
     release_tally() = default;
-    explicit release_tally(node_set asked) : awaited_(asked) {}
+    explicit release_tally(node_set asked) : awaited_(asked), nodes_(static_cast<std::uint8_t>(asked.size()))
+    {}
 
     /// The node said whether the key was ours until now.
     void answered(unsigned node, bool ours)
@@ -32,21 +32,22 @@ public:
     /// There will be no answer.
     void missed(unsigned node) { awaited_.erase(node); }
 
-    [[nodiscard]] bool decided(unsigned nodes) const { return confirmed(nodes) || awaited_.empty(); }
-    [[nodiscard]] bool confirmed(unsigned nodes) const { return answers_ >= majority(nodes); }
+    [[nodiscard]] bool decided() const { return confirmed() || awaited_.empty(); }
+    [[nodiscard]] bool confirmed() const { return answers_ >= majority(nodes_); }
     [[nodiscard]] unsigned answers() const { return answers_; }
     /// Nodes that have neither answered nor failed.
     [[nodiscard]] node_set awaited() const { return awaited_; }
     // rule R2
-    [[nodiscard]] result verdict(unsigned nodes) const
+    [[nodiscard]] result verdict() const
     {
-        if (refusals_ > nodes - majority(nodes))
+        if (refusals_ > nodes_ - majority(nodes_))
             return result::was_gone;
-        return confirmed(nodes) ? result::confirmed : result::unconfirmed;
+        return confirmed() ? result::confirmed : result::unconfirmed;
     }
 
 private:
     node_set awaited_;
+    std::uint8_t nodes_ = 0;
     std::uint8_t answers_ = 0;
     std::uint8_t refusals_ = 0;
 };

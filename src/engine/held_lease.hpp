@@ -6,8 +6,8 @@
 #include "core/lease_machine.hpp"
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
-#include "engine/keeping.hpp"
 #include "engine/lease_history.hpp"
+#include "engine/lease_stages.hpp"
 #include "engine/lease_status.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/lock_state.hpp"
@@ -15,9 +15,7 @@
 #include "engine/node_report.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/owned_key.hpp"
-#include "engine/parting.hpp"
 #include "engine/proclamation.hpp"
-#include "engine/reader_group.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
@@ -31,16 +29,38 @@
 #include <redlock/observer.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace redlock::detail {
+
+class held_lease;
+
+/// Readers of one client that share one key on the nodes (docs/protocol.md, rule S18). The leader renews the key, and the
+/// followers rely on what the leader has confirmed. The last member gives the key back. Each member counts as a reference.
+struct reader_group final : boost::intrusive_ref_counter<reader_group, boost::thread_unsafe_counter> {
+    /// \param since when the first of them won the key, on CLOCK_BOOTTIME
+    reader_group(held_lease& first, core::duration since) : members{&first}, won(since) {}
+
+    [[nodiscard]] held_lease& leader() const { return *members.front(); }
+    void put(std::size_t place, held_lease& member);
+    void erase(held_lease& member);
+    void lead(held_lease& follower);
+    /// Prefers one that may lead. Without followers it is the one that leads.
+    [[nodiscard]] held_lease& next_leader() const;
+
+    std::vector<held_lease*> members; ///< the leader first
+    core::duration const won;
+};
 
 /// A held lock: renews itself, reports its loss, is released. The user's handle and the replies on their way share it.
 /// Everything but its status belongs to the client's executor.
@@ -74,17 +94,14 @@ public:
     [[nodiscard]] boost::intrusive_ptr<held_lease>
     pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
 
-    /// \name Readers that share a key (rule S18)
-    ///@{
-    /// May the reader of that lock share this lease's key?
+    /// May the reader of that lock share this lease's key (rule S18)?
     [[nodiscard]] bool may_be_joined(lock_state const& by) const;
     /// Null: there is no memory.
     [[nodiscard]] boost::intrusive_ptr<held_lease> join(void* block, std::shared_ptr<lock_state> const& by,
                                                         core::duration waited, unsigned attempts);
     /// Does it have time left to renew the key, and get on (rule H8)?
-    [[nodiscard]] bool may_lead() const;
+    [[nodiscard]] bool may_lead() const { return kept().may_renew() && !hangs(); }
     std::uint32_t group_index = 0; ///< kept by its group
-    ///@}
 
     /// A node reports that the key has changed.
     void invalidated(unsigned node);
@@ -120,8 +137,6 @@ private:
     using meaning = kind::answer::meaning;
     using event = lease_event::kind;
 
-    /// \name Its round
-    ///@{
     [[nodiscard]] node_group& nodes() const { return on().nodes; }
     [[nodiscard]] kind::lock_kind const& type() const
     {
@@ -141,10 +156,7 @@ private:
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_busy() { intrusive_ptr_add_ref(this); }
     void on_drained() { intrusive_ptr_release(this); }
-    ///@}
 
-    /// \name Its stage
-    ///@{
     [[nodiscard]] keeping& kept() { return *std::get_if<keeping>(&stage_); }
     [[nodiscard]] keeping const& kept() const { return *std::get_if<keeping>(&stage_); }
     /// Null: it has not been given up.
@@ -154,7 +166,6 @@ private:
     [[nodiscard]] bool is_lost() const { return !parted() && kept().phase() == core::lease_phase::lost; }
     [[nodiscard]] bool is_certain() const { return !parted() && kept().phase() == core::lease_phase::held; }
     [[nodiscard]] core::lease_facts facts() const { return parted() ? parted()->known : kept().facts(); }
-    ///@}
 
     [[nodiscard]] held_lease& leader() { return group_ ? group_->leader() : *this; }
     [[nodiscard]] bool follows() const { return group_ && &group_->leader() != this; }
@@ -172,10 +183,12 @@ private:
     [[nodiscard]] bool wait_for_nodes();
     void expire() override;
 
-    [[nodiscard]] bool hangs() const;
+    [[nodiscard]] bool hangs() const
+    {
+        return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
+    }
     void renew();
     void start_extension();
-    [[nodiscard]] bool open_extension();
     [[nodiscard]] bool extension_awaited() const;
     void finish_extension(boost::system::error_code);
     void extend_on(unsigned node);
@@ -191,8 +204,10 @@ private:
     void give_up(errc reason, event = event::released);
     [[nodiscard]] errc why_over() const;
     void release_keys(errc why, wait_op* = nullptr);
-    void start_release();
-    [[nodiscard]] core::local_queue& of_name() const;
+    void start_release(bool queues);
+    /// Returns the local queue that knows of other clients that want the lock. Among several names, the one that was in the
+    /// way last counts.
+    [[nodiscard]] core::local_queue& of_name() const { return lock().wanted->awaited().local(); }
     [[nodiscard]] kind::queue_words release_words() const;
     [[nodiscard]] bool release_in_queue(parting&);
     void release_on(core::node_set, kind::request);
@@ -204,9 +219,13 @@ private:
     void fail_release(unsigned node, net::failure const&);
     void settle_release();
     void finish_release();
-    void leave_key();
+    /// Follows everything that this lease had to say on its connections: the next one's vote comes in the same write.
+    void leave_key() { lock().wanted->lease_ended(*this); }
     void take_back();
-    [[nodiscard]] pending_release owed() const;
+    [[nodiscard]] pending_release owed() const
+    {
+        return {{lock().wanted, &type(), owner(), number()}, on().loop().now() + lock().plan->key_ttl};
+    }
 
     void start_watching();
     void watch_on(unsigned node);

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/fencing.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/key_state.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <new>
+#include <utility>
 
-// How a lease ends: lost, given up, passed on.
+// How a lease ends: lost, given up, passed on, or left to another client, and how that one goes on with it.
 namespace redlock::detail {
+
+namespace {
+
+/// How often it looks whether nodes have been connected.
+constexpr core::duration look_again = std::chrono::milliseconds{2};
+
+} // namespace
 
 void held_lease::await_end(wait_op& w)
 {
@@ -19,9 +30,7 @@ void held_lease::await_end(wait_op& w)
 /// For an operation that comes after the end.
 errc held_lease::why_over() const
 {
-    if (shut_down_)
-        return errc::shut_down;
-    return is_lost() ? errc::lease_lost : errc::released;
+    return shut_down_ ? errc::shut_down : is_lost() ? errc::lease_lost : errc::released;
 }
 
 loss_cause held_lease::find_cause() const
@@ -41,8 +50,9 @@ void held_lease::lose()
     auto const ended = end_group();
     core::instant const now = on().loop().read_clock();
     loss_cause const why = find_cause();
-    auto const late =
-        why == loss_cause::expired ? kept().late_by(lock().plan->node_timeout, now) : core::duration::zero();
+    auto const late = why == loss_cause::expired
+                          ? kept().late_by(kept().round_ends(lock().plan->node_timeout), now)
+                          : core::duration::zero();
     history_.close(lock().wanted->tables(), facts(), kept().silent(), late, now);
     publish_cause(why);
     show(lease_state::lost);
@@ -87,7 +97,7 @@ void held_lease::release_keys(errc why, wait_op* waits)
         waiting_.push_back(*waits);
     if (others)
         return finish_all(waiting_, {});
-    start_release();
+    start_release(lock().plan->queues() && !on().life.closing());
     leave_key(); // words of keys come until the connections end
 }
 
@@ -127,15 +137,9 @@ boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_pt
     return made;
 }
 
-/// Follows everything that this lease had to say on its connections: the next one's vote comes in the same write.
-void held_lease::leave_key()
-{
-    lock().wanted->lease_ended(*this);
-}
-
 void held_lease::give_up(errc reason, event how)
 {
-    (void)kept().release();
+    kept().release();
     publish(lease_state::released);
     tell(how);
     stop_watching();
@@ -154,9 +158,77 @@ void held_lease::take_back()
     }
 }
 
-pending_release held_lease::owed() const
+// rule S12
+void held_lease::detach()
 {
-    return {{lock().wanted, &type(), owner(), number()}, on().loop().now() + lock().plan->key_ttl};
+    take_up();
+    if (downgraded_) // no client may go on with it
+        return handle_gone();
+    taken_back_ = true; // its keys stay, also where it turned out to be lost
+    if (has_ended())
+        return;
+    bool const others = leave_group();
+    give_up(errc::released, others ? event::released : event::detached);
+    if (!others)
+        leave_key();
+}
+
+held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std::uint64_t fencing_token,
+                       core::instant now)
+    : lease_status(std::move(its),
+                   {owner, fencing_token >> core::hand_off_bits,
+                    static_cast<unsigned>(fencing_token & core::max_hand_offs), 0, core::duration::zero()},
+                   now),
+      stage_(std::in_place_type<keeping>,
+             core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
+      reached_(nodes().all())
+{
+    show(lease_state::suspect);
+}
+
+boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& lock, nonce const& owner,
+                                             std::uint64_t fencing_token)
+{
+    void* const block = lock->plan->on.lease_blocks.take();
+    lock->plan->on.life.expect_lease();
+    return {::new (block) held_lease(lock, owner, fencing_token, lock->plan->on.its.read_clocks())};
+}
+
+/// Its time begins with the first operation, not with the object.
+// rule H9
+void held_lease::take_up()
+{
+    if (begun_)
+        return;
+    begun_ = true;
+    if (on().life.closing()) {
+        shut_down_ = true;
+        (void)kept().release();
+        publish(lease_state::released);
+        return on().life.lease_came();
+    }
+    core::instant const now = on().loop().now();
+    stage_.emplace<keeping>(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now));
+    began_ = now.boot;
+    progress();
+    on().life.begin_lease(*this);
+    lock().wanted->adopted(*this);
+    schedule();
+    on().life.lease_came();
+}
+
+/// A client that adopts has often just been started. As an acquisition does, it waits until a majority is connected, and a
+/// moment for the others.
+bool held_lease::wait_for_nodes()
+{
+    nodes().connect_for(lock());
+    core::duration const waited = on().loop().now().boot - began_;
+    core::duration const patience =
+        nodes().has_majority(lock()) ? lock().plan->node_timeout : on().its.settings().connect_timeout;
+    bool const waits = nodes().awaits_voters(lock()) && waited < patience;
+    if (waits)
+        on().loop().schedule_after(*this, look_again);
+    return waits;
 }
 
 } // namespace redlock::detail

@@ -74,12 +74,7 @@ void held_lease::on_silence(unsigned node, kind::request what, bool late, net::f
         on_extension_silence(node, late, why);
 }
 
-bool held_lease::hangs() const
-{
-    return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
-}
-
-/// A lease whose holder does not get on is not kept alive (rule H8).
+/// A lease whose holder does not get on is not kept alive.
 // rule H8
 void held_lease::renew()
 {
@@ -131,33 +126,25 @@ void held_lease::finish_extension(boost::system::error_code result)
     }
 }
 
+/// Without memory it is put off.
 void held_lease::start_extension()
 {
-    if (has_ended() || (!kept().proven() && wait_for_nodes()))
+    if (has_ended() || (!kept().proven() && wait_for_nodes()) || over()) // which an observer may decide
         return;
-    if (over() || !open_extension()) // an observer was told of connections
-        return;
-    for (unsigned i = 0; i != nodes().size() && !over() && kept().extending(); ++i)
-        extend_on(i);
-    schedule();
-}
-
-/// False: there is no memory, and the round is put off.
-bool held_lease::open_extension()
-{
     core::instant const now = on().loop().now();
     try {
         kept().open_round(now);
     } catch (std::bad_alloc const&) {
-        if (kept().renewal_due())
+        if (kept().renewal_planned())
             kept().postpone_renewal(now);
-        extension_failed(make_error_code(boost::system::errc::not_enough_memory));
-        return false;
+        return extension_failed(make_error_code(boost::system::errc::not_enough_memory));
     }
     open_round();
     history_.begin_round(lock().wanted->tables(), facts());
     show_votes();
-    return true;
+    for (unsigned i = 0; i != nodes().size() && !over() && kept().extending(); ++i)
+        extend_on(i);
+    schedule();
 }
 
 void held_lease::extend_on(unsigned node)

@@ -83,11 +83,6 @@ bool held_lease::leave_group()
     return true;
 }
 
-bool held_lease::may_lead() const
-{
-    return kept().may_renew() && !hangs();
-}
-
 /// Asks again: the answers to an open round come to the former leader.
 void held_lease::take_lead(held_lease& before)
 {
@@ -105,13 +100,12 @@ void held_lease::take_lead(held_lease& before)
 /// To a follower that may lead, if there is one.
 void held_lease::pass_lead()
 {
-    if (!group_ || follows() || group_->members.size() == 1 || may_lead())
+    if (!group_ || follows() || may_lead())
         return;
-    held_lease& other = group_->next_leader();
-    if (!other.may_lead())
-        return;
-    group_->lead(other);
-    other.take_lead(*this);
+    if (held_lease& other = group_->next_leader(); other.may_lead()) {
+        group_->lead(other);
+        other.take_lead(*this);
+    }
 }
 
 void held_lease::tell_followers(boost::system::error_code result)

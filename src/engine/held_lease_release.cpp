@@ -17,14 +17,12 @@
 namespace redlock::detail {
 
 // rules Q5, Q11, Q19 and R1
-void held_lease::start_release()
+void held_lease::start_release(bool queues)
 {
     parting& leaves = *parted();
     leaves.begin();
     on().life.release_began();
-    bool const queues = lock().plan->queues() && !on().life.closing();
-    if (queues &&
-        type().opens_window()) // for unqueued clients, who would never find the lock free (rule Q19)
+    if (queues && type().opens_window()) // for unqueued clients
         of_name().passing().open_window(lock().plan->batch_policy.period, on().turn(), on().loop().now());
     if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(leaves))
         return;
@@ -32,23 +30,15 @@ void held_lease::start_release()
     release_on(nodes().all(), type().release_word());
 }
 
-/// Returns the local queue that knows of other clients that want the lock. Among several names, the one that was in the way
-/// last counts.
-core::local_queue& held_lease::of_name() const
-{
-    return lock().wanted->awaited().local();
-}
-
 /// Equal for each node, and when it is said again.
 kind::queue_words held_lease::release_words() const
 {
-    bool const leaves_free = parted() && parted()->leaves_free;
-    auto const passed = of_name().passing().lasted(on().loop().now());
-    auto const time = leaves_free ? on().turn() : passed;
+    bool const leaves_free = parted()->leaves_free;
+    auto const time = leaves_free ? on().turn() : of_name().passing().lasted(on().loop().now());
     return {.leaves_free = leaves_free, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
-/// The queue node is told first, so that nobody takes on the other nodes what is handed on (rule Q11).
+/// The queue node is told first, so that nobody takes on the other nodes what is handed on.
 /// \return false: there is no queue
 // rule Q11
 bool held_lease::release_in_queue(parting& leaves)
@@ -60,7 +50,7 @@ bool held_lease::release_in_queue(parting& leaves)
     leaves.queue_node = static_cast<std::uint8_t>(*node);
     leaves.leaves_free = of_name().passing().is_left_free(on().loop().now());
     leaves.may_be_claimed = !leaves.leaves_free;
-    // New readers and permits heed the queue node (rule Q11).
+    // New readers and permits heed the queue node.
     leaves.is_put_off = leaves.may_be_claimed && !type().heeds();
     on().loop().schedule_after(*this, leaves.is_put_off ? on().patience(whole / 2) : whole);
     if (leaves.is_put_off)
@@ -153,7 +143,7 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
     if (!why.unsent)
         reached_.insert(node); // with it a vote that waited for the connection, too
     // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
-    bool const cut_off = on().life.closed() && !why.unsent && parted()->is_confirmed();
+    bool const cut_off = on().life.closed() && !why.unsent && parted()->tally.confirmed();
     if (!cut_off)
         fail_release(node, why);
 }
@@ -172,7 +162,7 @@ void held_lease::fail_release(unsigned node, net::failure const& why)
 
 void held_lease::settle_release()
 {
-    if (parted()->under_way && parted()->tally.decided(nodes().size()))
+    if (parted()->under_way && parted()->tally.decided())
         finish_release();
 }
 
@@ -183,8 +173,8 @@ void held_lease::finish_release()
     parting& leaves = *parted();
     leaves.under_way = false;
     on().loop().cancel(*this);
-    bool const confirmed = leaves.is_confirmed();
-    auto const said = leaves.tally.verdict(nodes().size());
+    bool const confirmed = leaves.tally.confirmed();
+    auto const said = leaves.tally.verdict();
     boost::system::error_code const result = said == verdict::was_gone    ? make_error_code(errc::lease_lost)
                                              : said == verdict::confirmed ? boost::system::error_code{}
                                                                           : make_error_code(errc::no_quorum);
@@ -201,17 +191,14 @@ void held_lease::finish_release()
 void held_lease::resign(wait_op& w)
 {
     parting* const leaves = parted();
-    bool const unconfirmed = leaves && !on().life.closing() && !leaves->is_confirmed();
+    bool const unconfirmed = leaves && !on().life.closing() && !leaves->tally.confirmed();
     if (!unconfirmed)
         return release(&w);
     waiting_.push_back(w);
     if (leaves->under_way)
         return;
-    leaves->begin();
     leaves->may_be_claimed = true;
-    on().life.release_began();
-    on().loop().schedule_after(*this, lock().plan->node_timeout);
-    release_on(nodes().all(), kind::request::release);
+    start_release(false);
 }
 
 } // namespace redlock::detail

@@ -35,12 +35,12 @@ BOOST_AUTO_TEST_CASE(release_is_confirmed_by_majority_of_answers)
         BOOST_TEST_CONTEXT(nodes << " nodes")
         {
             auto const enough = counted(nodes, majority(nodes), 0, 0);
-            BOOST_TEST(enough.decided(nodes));
-            BOOST_TEST(enough.confirmed(nodes));
-            BOOST_TEST((enough.verdict(nodes) == result::confirmed));
+            BOOST_TEST(enough.decided());
+            BOOST_TEST(enough.confirmed());
+            BOOST_TEST((enough.verdict() == result::confirmed));
             auto const one_less = counted(nodes, majority(nodes) - 1, 0, 0);
-            BOOST_TEST(!one_less.decided(nodes));
-            BOOST_TEST(!one_less.confirmed(nodes));
+            BOOST_TEST(!one_less.decided());
+            BOOST_TEST(!one_less.confirmed());
         }
     }
 }
@@ -52,37 +52,37 @@ BOOST_AUTO_TEST_CASE(release_is_not_confirmed_by_half_of_the_nodes)
         BOOST_TEST_CONTEXT(nodes << " nodes")
         {
             auto const half = counted(nodes, nodes / 2, 0, nodes / 2);
-            BOOST_TEST(!half.confirmed(nodes));
-            BOOST_TEST((half.verdict(nodes) == result::unconfirmed));
+            BOOST_TEST(!half.confirmed());
+            BOOST_TEST((half.verdict() == result::unconfirmed));
         }
     }
 }
 
 BOOST_AUTO_TEST_CASE(release_is_decided_when_every_node_answered_or_failed)
 {
-    BOOST_TEST(!counted(3, 1, 0, 1).decided(3));
-    BOOST_TEST(counted(3, 1, 0, 2).decided(3));
-    BOOST_TEST((counted(3, 1, 0, 2).verdict(3) == result::unconfirmed));
-    BOOST_TEST(counted(3, 0, 0, 3).decided(3));
-    BOOST_TEST((counted(3, 0, 0, 3).verdict(3) == result::unconfirmed));
+    BOOST_TEST(!counted(3, 1, 0, 1).decided());
+    BOOST_TEST(counted(3, 1, 0, 2).decided());
+    BOOST_TEST((counted(3, 1, 0, 2).verdict() == result::unconfirmed));
+    BOOST_TEST(counted(3, 0, 0, 3).decided());
+    BOOST_TEST((counted(3, 0, 0, 3).verdict() == result::unconfirmed));
 }
 
 BOOST_AUTO_TEST_CASE(release_counts_refusal_as_answer)
 {
     auto const t = counted(3, 1, 1, 0);
     BOOST_TEST(t.answers() == 2U);
-    BOOST_TEST(t.decided(3));
-    BOOST_TEST((t.verdict(3) == result::confirmed));
+    BOOST_TEST(t.decided());
+    BOOST_TEST((t.verdict() == result::confirmed));
 }
 
 // rule R2
 BOOST_AUTO_TEST_CASE(release_refused_by_majority_means_keys_were_gone)
 {
-    BOOST_TEST((counted(3, 1, 1, 1).verdict(3) == result::confirmed));
-    BOOST_TEST((counted(3, 1, 2, 0).verdict(3) == result::was_gone));
-    BOOST_TEST((counted(5, 1, 2, 2).verdict(5) == result::confirmed));
-    BOOST_TEST((counted(5, 0, 3, 2).verdict(5) == result::was_gone));
-    BOOST_TEST((counted(1, 0, 1, 0).verdict(1) == result::was_gone));
+    BOOST_TEST((counted(3, 1, 1, 1).verdict() == result::confirmed));
+    BOOST_TEST((counted(3, 1, 2, 0).verdict() == result::was_gone));
+    BOOST_TEST((counted(5, 1, 2, 2).verdict() == result::confirmed));
+    BOOST_TEST((counted(5, 0, 3, 2).verdict() == result::was_gone));
+    BOOST_TEST((counted(1, 0, 1, 0).verdict() == result::was_gone));
 }
 
 /// A release that was repeated is answered twice.
@@ -93,23 +93,23 @@ BOOST_AUTO_TEST_CASE(node_that_answers_a_release_twice_counts_once)
     for (int i = 0; i != 2; ++i)
         t.answered(0, true);
     BOOST_TEST(t.answers() == 1U);
-    BOOST_TEST(!t.decided(3));
+    BOOST_TEST(!t.decided());
     t.missed(0); // as is the same node's silence to the other command
-    BOOST_TEST(!t.decided(3));
+    BOOST_TEST(!t.decided());
     t.missed(1);
     t.missed(2);
-    BOOST_TEST((t.verdict(3) == result::unconfirmed));
+    BOOST_TEST((t.verdict() == result::unconfirmed));
     t.answered(1, false);
     t.answered(2, false);
-    BOOST_TEST((t.verdict(3) == result::unconfirmed));
+    BOOST_TEST((t.verdict() == result::unconfirmed));
 }
 
 /// Two of four leave no majority that can have held the keys, and are no majority themselves.
 BOOST_AUTO_TEST_CASE(release_refused_by_half_of_the_nodes_means_keys_were_gone)
 {
     auto const t = counted(4, 0, 2, 2);
-    BOOST_TEST(!t.confirmed(4));
-    BOOST_TEST((t.verdict(4) == result::was_gone));
+    BOOST_TEST(!t.confirmed());
+    BOOST_TEST((t.verdict() == result::was_gone));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
