@@ -70,7 +70,7 @@ enum class leader_news : std::uint8_t {
     change,
 };
 
-/// Compares an observer's knowledge with the present verdict (rules EL4 and EL5). A vacancy has the version of the
+/// Compares an observer's knowledge with the present verdict (rule EL5). A vacancy has the version of the
 /// announcement that it ends. After a vacancy the same announcement is news only when a majority has it: a single node
 /// may have missed the end.
 // rule EL4

@@ -13,7 +13,7 @@ namespace redlock::core {
 namespace {
 
 // rule H3
-constexpr int renewal_divisor = 3; // early enough for several retries inside the validity (rule H3)
+constexpr int renewal_divisor = 3; // early enough for several retries inside the validity
 
 /// Retries become more frequent as the end comes nearer, with a lower limit.
 // rule H3
@@ -225,7 +225,7 @@ void lease_machine::note(lease_round& round, unsigned node, extension_answer sai
         note_refusal(round, node);
 }
 
-/// A round that failed does not wait for all nodes, but what the others say of the key is as true (rule H6).
+/// A round that failed does not wait for all nodes, but what the others say of the key is as true.
 // rule H6
 void lease_machine::note_refusal(lease_round& round, unsigned node)
 {
@@ -234,7 +234,7 @@ void lease_machine::note_refusal(lease_round& round, unsigned node)
     holders_.erase(node);
 }
 
-/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round (rule F4).
+/// The fence tells a late own vote apart, so a fenced lease needs no knowledge from before the round.
 // rules H5 and F4
 vote lease_machine::judge(lease_round const& round, unsigned node, extension_answer said) const
 {
@@ -263,7 +263,7 @@ lease_machine::outcome lease_machine::time_out(lease_round& round, instant now)
 }
 
 /// Within the validity that the round itself establishes (rule H4), and with repaired keys only before the old deadline:
-/// after it, others may have come and gone (rule F5).
+/// after it, others may have come and gone.
 // rule F5
 bool lease_machine::counts(lease_round const& round, instant now) const
 {
@@ -274,7 +274,7 @@ bool lease_machine::counts(lease_round const& round, instant now) const
     return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
 }
 
-/// A majority can never be had again (rule H6).
+/// A majority can never be had again.
 // rule H6
 bool lease_machine::is_refused(lease_round const& round) const
 {

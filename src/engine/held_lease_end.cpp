@@ -203,7 +203,7 @@ void held_lease::take_up()
     begun_ = true;
     if (on().life.closing()) {
         shut_down_ = true;
-        (void)kept().release();
+        kept().release();
         publish(lease_state::released);
         return on().life.lease_came();
     }
