@@ -285,10 +285,10 @@ void multi_waiter::give_up_for_all()
     taken_ = 0;
     for (std::size_t i = 0; i != parts_.size(); ++i) {
         held_lease& taken = *parts_[i]->lease();
+        queues_[i]->take_over(*parts_[i]); // first: no other waiter of this client may go on
         taken.detach();
         given_up_ += taken.owner().text();
         parts_[i]->come_back();
-        queues_[i]->take_over(*parts_[i]);
     }
     ask();
 }

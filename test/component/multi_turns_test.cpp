@@ -101,6 +101,24 @@ BOOST_AUTO_TEST_CASE(what_was_taken_is_never_free_before_all_are_held)
     BOOST_TEST(!next->ended.has_value());
 }
 
+/// The client's other waiter for a name stays behind, also while the name passes from its own lease to that of all names.
+// rule M8
+BOOST_AUTO_TEST_CASE(other_waiter_of_the_client_does_not_come_between)
+{
+    contender& wide = add();
+    auto const b = want_one(add(), "b");
+    auto const set = want_until_tired(wide, {"a", "b"});
+    auto const behind = want_one(wide, "a");
+    b->held = {};
+    (void)until([&] { return set->held.valid(); });
+    pass(100ms);
+    BOOST_TEST(!behind->ended.has_value());
+    behind->stop.emit(asio::cancellation_type::total);
+    set->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty()); // the nodes were never asked for it
+}
+
 /// A position is called in its order.
 // rules Q21 and M8
 BOOST_AUTO_TEST_CASE(time_in_a_queue_is_not_enough)
