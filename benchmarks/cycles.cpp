@@ -26,7 +26,7 @@ struct load {
 
 asio::awaitable<void> cycles(load& shared, unsigned slot)
 {
-    // No turn is offered because time has passed: an emulated processor is slow.
+    // No window is opened because time has passed: an emulated processor is slow.
     redlock::mutex lock(shared.locks, redlock::bench::resource_name(0, slot),
                         {.ttl = 10s, .handover = {.period = 1h}});
     while (shared.left-- > 0) {

@@ -5,7 +5,8 @@
 
 namespace redlock::bench {
 
-/// How long the first in line may take to claim what it was handed, with rounds of some milliseconds or less (rule Q16).
+/// How long the first position may take to claim a lock that was handed to it, with rounds of some milliseconds or less
+/// (rule Q16).
 constexpr double claim_window_us = 50'000;
 
 struct mishap {

@@ -128,10 +128,10 @@ public:
 
 protected:
     /// \cond
-    explicit any_lock(std::shared_ptr<detail::lock_state> state) noexcept : state_(std::move(state)) {}
+    explicit any_lock(std::shared_ptr<detail::lock_descriptor> state) noexcept : state_(std::move(state)) {}
     [[nodiscard]] lease adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const;
     [[nodiscard]] std::span<std::string const> several_names() const noexcept;
-    [[nodiscard]] std::shared_ptr<detail::lock_state> const& state() const noexcept { return state_; }
+    [[nodiscard]] std::shared_ptr<detail::lock_descriptor> const& state() const noexcept { return state_; }
     /// \endcond
 
 private:
@@ -142,7 +142,7 @@ private:
             detail::start_acquire{state_, limit}, token);
     }
 
-    std::shared_ptr<detail::lock_state> state_;
+    std::shared_ptr<detail::lock_descriptor> state_;
 };
 
 } // namespace redlock

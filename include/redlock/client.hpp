@@ -4,8 +4,8 @@
 #include <redlock/config.hpp>
 #include <redlock/detail/built_with.hpp>
 #include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/diagnostics.hpp>
 #include <redlock/detail/export.hpp>
-#include <redlock/detail/story.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/with_diagnostics.hpp>
 

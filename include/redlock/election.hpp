@@ -92,7 +92,7 @@ public:
     template <boost::asio::completion_token_for<detail::leader_signature> Token = default_token>
     [[nodiscard]] auto leader(Token&& token = {}) const
     {
-        return observation(std::nullopt, std::forward<Token>(token));
+        return leader_watch(std::nullopt, std::forward<Token>(token));
     }
 
     /// Waits until there is a leader, or until the leader, its term or its value differs from `seen`:
@@ -119,7 +119,7 @@ public:
     template <boost::asio::completion_token_for<detail::leader_signature> Token = default_token>
     [[nodiscard]] auto observe(leader_info const& seen, Token&& token = {}) const
     {
-        return observation(seen, std::forward<Token>(token));
+        return leader_watch(seen, std::forward<Token>(token));
     }
 
     /// The client's executor.
@@ -134,14 +134,14 @@ public:
 
 private:
     template <class Token>
-    auto observation(std::optional<leader_info> known, Token&& token) const
+    auto leader_watch(std::optional<leader_info> known, Token&& token) const
     {
         return boost::asio::async_initiate<Token, detail::leader_signature>(
-            detail::start_observation{view_, std::move(known)}, token);
+            detail::start_leader_watch{view_, std::move(known)}, token);
     }
 
-    std::shared_ptr<detail::lock_state> lock_;
-    std::shared_ptr<detail::lock_state> view_; ///< the same key, for operations that only ask
+    std::shared_ptr<detail::lock_descriptor> lock_;
+    std::shared_ptr<detail::lock_descriptor> view_; ///< the same key, for operations that only ask
 };
 
 } // namespace redlock

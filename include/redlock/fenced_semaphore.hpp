@@ -37,7 +37,7 @@ public:
     [[nodiscard]] fenced_semaphore taking(unsigned count) const;
 
 private:
-    explicit fenced_semaphore(std::shared_ptr<detail::lock_state> state) noexcept
+    explicit fenced_semaphore(std::shared_ptr<detail::lock_descriptor> state) noexcept
         : basic_semaphore(std::move(state))
     {}
 };

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/diagnostics.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/printed.hpp> // IWYU pragma: export
-#include <redlock/detail/story.hpp>
 #include <redlock/error.hpp>
 #include <redlock/with_diagnostics.hpp>
 
@@ -50,8 +50,8 @@ template <class Handler, class... Results>
 void refuse_empty(Handler&& handler, Results... nothing)
 {
     using handler_type = std::decay_t<Handler>;
-    if constexpr (wants_story<handler_type>)
-        *associated_story<handler_type>::get(handler) = explained_empty();
+    if constexpr (wants_diagnostics<handler_type>)
+        *associated_diagnostics<handler_type>::get(handler) = explained_empty();
     // Named, because Asio's own default differs: in Boost 1.90 it cannot be posted to.
     auto const executor = boost::asio::get_associated_executor(handler, boost::asio::system_executor());
     boost::asio::post(executor, boost::asio::append(std::forward<Handler>(handler),

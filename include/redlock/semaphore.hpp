@@ -49,7 +49,8 @@ public:
     [[nodiscard]] semaphore taking(unsigned count) const;
 
 private:
-    explicit semaphore(std::shared_ptr<detail::lock_state> state) noexcept : basic_semaphore(std::move(state))
+    explicit semaphore(std::shared_ptr<detail::lock_descriptor> state) noexcept
+        : basic_semaphore(std::move(state))
     {}
 };
 

@@ -135,9 +135,9 @@ std::set<lock_use> uses_to_try(std::set<lock_use> uses)
 {
     if (uses.empty() || uses.contains(lock_use::several_names) || uses.contains(lock_use::election) ||
         uses.contains(lock_use::readers))
-        uses.insert(lock_use::line);
+        uses.insert(lock_use::queue);
     if (uses.contains(lock_use::permits))
-        uses.insert({lock_use::line, lock_use::fenced_permits});
+        uses.insert({lock_use::queue, lock_use::fenced_permits});
     return uses;
 }
 

@@ -166,7 +166,7 @@ void fence(interview const& node, examination const& terms, std::vector<finding>
         {"fence", readable ? severity::warning : severity::error, node.node,
          readable ? "the last fencing token is far ahead of the date: was it written by hand?"
                   : "the last fencing token is none that a lock can count on from, and fenced votes fail",
-         "delete the key '" + redis::name_beside(terms.client.key_prefix + terms.lock, kind::fence_suffix) +
+         "delete the key '" + redis::joined_name(terms.client.key_prefix + terms.lock, kind::fence_suffix) +
              "' on all nodes while nobody has the lock, and what the resource remembers with it"});
 }
 
@@ -252,9 +252,9 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
 {
     std::string const probe = probe_of(lock);
     auto const commands = kind::plain.make_commands(key_prefix, {probe_ttl, {}});
-    kind::subject const key{{key_prefix, probe}, nonce};
-    std::string const marker = redis::name_beside(key_prefix, redis::marker_name);
-    std::string const fence = redis::name_beside(key_prefix + probe, kind::fence_suffix);
+    kind::command_arguments const key{{key_prefix, probe}, nonce};
+    std::string const marker = redis::joined_name(key_prefix, redis::marker_name);
+    std::string const fence = redis::joined_name(key_prefix + probe, kind::fence_suffix);
     questions all;
     all.ask({"INFO"});
     all.ask({"CONFIG", "GET", "save"});
@@ -269,7 +269,7 @@ questions doctor_questions(std::string const& key_prefix, std::string const& loc
         commands->append(all.bytes, what, key, native_form(node).value_or(redis::script_form::text));
     all.count += 8;
     all.ask({"MGET", key_prefix + probe, fence, marker});
-    all.ask({"GET", redis::name_beside(key_prefix + lock, kind::fence_suffix)});
+    all.ask({"GET", redis::joined_name(key_prefix + lock, kind::fence_suffix)});
     for (auto const what : {kind::request::owner, kind::request::time_left, kind::request::whose})
         commands->append(all.bytes, what, {{key_prefix, lock}, nonce}, redis::script_form::text);
     all.count += 3;

@@ -31,7 +31,7 @@ options patient(options o)
     return o;
 }
 
-/// A signal before the end of the verb undoes nothing: there is nothing to undo.
+/// A signal before the end of the verb has nothing to roll back.
 void end_by_signal(session& s)
 {
     s.caught().on_signal([&s](int signal) { s.caught().die_of(signal); });

@@ -6,6 +6,6 @@
 namespace redlock::cli {
 
 /// Uses that need more rights than a mutex.
-enum class lock_use : std::uint8_t { line, readers, several_names, election, permits, fenced_permits };
+enum class lock_use : std::uint8_t { queue, readers, several_names, election, permits, fenced_permits };
 
 } // namespace redlock::cli

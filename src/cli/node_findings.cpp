@@ -242,7 +242,7 @@ void node_examination::age()
                    "was promoted, or followed another server: clients that meet it first wait " +
                        seconds(left) + for_which_locks(terms_),
                    "wait; the first client that waits spares the others, if they may use the key '" +
-                       redis::name_beside(terms_.client.key_prefix, redis::marker_name) + "'");
+                       redis::joined_name(terms_.client.key_prefix, redis::marker_name) + "'");
     add(severity::warning, "young",
         (info.uptime ? "was started a short time ago" : "does not tell its age") +
             std::string(" and may have forgotten locks: votes in ") + seconds(left) + for_which_locks(terms_),
@@ -394,7 +394,7 @@ std::span<answer const> node_examination::judge(lock_use what, std::span<answer 
     }
     note_missing(missing, said(question::pttl), "pttl", {});
     note_missing(missing, said(question::mget), "mget", {}); // the right to other keys
-    if (what == lock_use::line) {
+    if (what == lock_use::queue) {
         note_missing(missing, said(question::tracking), "client|tracking", {});
         if (node_.facts.protocol < 3)
             missing.insert("RESP3");
@@ -404,7 +404,7 @@ std::span<answer const> node_examination::judge(lock_use what, std::span<answer 
     if (missing.empty())
         return told;
     auto const words = words_of(what);
-    bool const others_work = what == lock_use::line || what == lock_use::fenced_permits;
+    bool const others_work = what == lock_use::queue || what == lock_use::fenced_permits;
     add(others_work ? severity::warning : severity::error, std::string(words.id),
         std::string(words.without) + ", for want of " + redis::printable(list_of(missing)),
         std::string(words.advice));

@@ -53,7 +53,7 @@ void note(std::string line)
     if (S_ISSOCK(what.st_mode))
         ::send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     else if (S_ISREG(what.st_mode))
-        write_all(STDERR_FILENO, line); // waits for no reader, and has a place where the next byte belongs
+        write_all(STDERR_FILENO, line); // waits for no reader, and has a position for the next byte
     else
         write_without_waiting(line);
 }

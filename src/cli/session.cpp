@@ -76,8 +76,8 @@ struct session::position_in_queue : observer {
 
 config session::watched(config settings)
 {
-    place_ = std::make_shared<position_in_queue>();
-    settings.observer = settings.observer ? observers({settings.observer, place_}) : place_;
+    position_ = std::make_shared<position_in_queue>();
+    settings.observer = settings.observer ? observers({settings.observer, position_}) : position_;
     return settings;
 }
 
@@ -190,8 +190,8 @@ void session::explain_waiting()
         if (why.empty())
             return explain_waiting();
         nlohmann::json details{{"name", options_.name}, {"why", why}};
-        if (place_->before && why == detail::position_in_words(*place_->before))
-            details["before"] = *place_->before;
+        if (position_->before && why == detail::position_in_words(*position_->before))
+            details["before"] = *position_->before;
         out_.warn("waiting", "waiting for '" + options_.shown_name() + "': " + why, std::move(details));
     });
 }
@@ -208,7 +208,7 @@ std::string session::obstacle() const
     if (ready >= majority) {
         auto const rows = last_attempt();
         if (std::ranges::count(rows, node_result::held_by_other, &node_outcome::result) != 0)
-            return place_->before ? detail::position_in_words(*place_->before) : "held by others";
+            return position_->before ? detail::position_in_words(*position_->before) : "held by others";
         return rows.empty() ? "" : short_summary(rows);
     }
     std::vector<std::chrono::nanoseconds> quarantines;

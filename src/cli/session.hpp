@@ -93,7 +93,7 @@ private:
     output const& out_;
     boost::asio::io_context context_{1};
     signals signals_{context_};
-    std::shared_ptr<position_in_queue> place_;
+    std::shared_ptr<position_in_queue> position_;
     client client_;
     any_lock lock_;
     boost::asio::steady_timer silence_{context_};

@@ -7,7 +7,7 @@
 #include "cli/verbs.hpp"
 #include "cli/waiters.hpp"
 #include "core/fencing.hpp"
-#include "core/sightings.hpp"
+#include "core/key_answers.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
 #include "kind/queue.hpp"
@@ -39,7 +39,7 @@ using nlohmann::json;
 constexpr std::size_t shown_of_owner = 8;
 
 /// The key on one node.
-struct sighting {
+struct node_view {
     interview const* node;
     bool known = false;                  ///< whether it is known if the key exists
     std::optional<std::string> holder{}; ///< the key's value, if it is a string
@@ -78,9 +78,9 @@ std::string token_of(core::fence fence)
     return std::to_string(core::fencing_token(fence));
 }
 
-sighting look(interview const& node)
+node_view look(interview const& node)
 {
-    sighting seen{.node = &node};
+    node_view seen{.node = &node};
     if (node.failed) {
         seen.trouble = trouble_of(node);
         return seen;
@@ -129,27 +129,27 @@ int status_of(lock_status says)
     return exit_status::no_quorum;
 }
 
-core::key_sighting to_key(sighting const& s)
+core::key_answer to_key(node_view const& s)
 {
-    using kind = core::key_sighting::kind;
+    using kind = core::key_answer::kind;
     if (!s.known)
         return {};
     if (s.who == holder_kind::readers || s.who == holder_kind::permits)
         return {.what = kind::several};
     if (s.holder)
         return {.what = kind::owned, .owner = std::hash<std::string>()(*s.holder)};
-    return s.who == holder_kind::unknown ? core::absent_key : core::key_sighting{.what = kind::no_lock};
+    return s.who == holder_kind::unknown ? core::absent_key : core::key_answer{.what = kind::no_lock};
 }
 
-core::lock_verdict judge(std::vector<sighting> const& nodes)
+core::lock_verdict judge(std::vector<node_view> const& nodes)
 {
-    std::vector<core::key_sighting> keys;
-    for (sighting const& s : nodes)
+    std::vector<core::key_answer> keys;
+    for (node_view const& s : nodes)
         keys.push_back(to_key(s));
     return core::judge(keys);
 }
 
-json to_json(sighting const& s)
+json to_json(node_view const& s)
 {
     json row{{"node", s.node->node}, {"reachable", !s.node->failed}};
     if (!s.shown.empty())
@@ -169,17 +169,17 @@ json to_json(sighting const& s)
     return row;
 }
 
-std::string time_left(sighting const& s)
+std::string time_left(node_view const& s)
 {
     if (s.left)
         return seconds(*s.left);
     return s.shown.empty() ? "-" : s.no_expiry ? "no expiry" : "?";
 }
 
-std::string to_text(std::string const& headline, std::vector<sighting> const& nodes)
+std::string to_text(std::string const& headline, std::vector<node_view> const& nodes)
 {
     std::vector<std::vector<std::string>> rows{{"NODE", "HOLDER", "LEFT", "TOKEN", "ROUND TRIP", ""}};
-    for (sighting const& s : nodes)
+    for (node_view const& s : nodes)
         rows.push_back({s.node->node, s.known ? s.shown.empty() ? "-" : s.shown : "?", time_left(s),
                         s.fence.empty() ? "-" : s.fence,
                         s.node->failed ? "-" : std::to_string(s.node->round_trip.count()) + " us",
@@ -266,7 +266,7 @@ std::string to_text(std::vector<queue_view> const& queues)
 }
 
 /// "held by 4f1c... on 2 of 3 nodes", "held by readers on 2 of 3 nodes", "blocked: free on 1 of 3 nodes"
-std::string headline(core::lock_verdict const& v, std::vector<sighting> const& nodes, std::size_t permits)
+std::string headline(core::lock_verdict const& v, std::vector<node_view> const& nodes, std::size_t permits)
 {
     auto const counted = [&](unsigned some) {
         return " on " + std::to_string(some) + " of " + std::to_string(nodes.size()) + " nodes";
@@ -286,7 +286,7 @@ std::string headline(core::lock_verdict const& v, std::vector<sighting> const& n
 int status(options const& o, output const& out)
 {
     std::string const key = o.client.key_prefix + o.name;
-    std::string const fence = redis::name_beside(key, kind::fence_suffix);
+    std::string const fence = redis::joined_name(key, kind::fence_suffix);
     auto const interviews = ask_nodes(o.client, [&](interview const&) {
         questions asked;
         asked.ask({"GET", key});
@@ -300,7 +300,7 @@ int status(options const& o, output const& out)
         return asked;
     });
 
-    std::vector<sighting> nodes;
+    std::vector<node_view> nodes;
     taken_permits permits;
     std::vector<queue_view> queues;
     for (interview const& node : interviews) {
@@ -319,7 +319,7 @@ int status(options const& o, output const& out)
     }
     core::lock_verdict const v = judge(nodes);
     json rows = json::array();
-    for (sighting const& s : nodes)
+    for (node_view const& s : nodes)
         rows.push_back(to_json(s));
     json object{
         {"name", o.name}, {"status", std::string(to_string(v.status))}, {"votes", v.votes}, {"nodes", rows}};

@@ -19,7 +19,7 @@ void ask_for_permits(questions& asked, std::string const& key)
     std::vector<std::string> numbers;
     for (unsigned i = 0; i != kind::most_permits; ++i)
         numbers.push_back(std::to_string(i));
-    std::string const fences = redis::name_beside(key, kind::permit_fences_suffix);
+    std::string const fences = redis::joined_name(key, kind::permit_fences_suffix);
     for (std::string const& each : {key, fences}) {
         std::vector<std::string_view> question{"HMGET", each};
         question.insert(question.end(), numbers.begin(), numbers.end());

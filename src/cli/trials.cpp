@@ -18,7 +18,7 @@ trial on_key(std::string_view right, std::vector<std::string> command)
     return {right, std::move(command), std::move(object)};
 }
 
-/// Without these rights nobody is called: waiters ask in sequence (rule Q23).
+/// Without these rights no waiter is called: waiters poll in sequence (rule Q23).
 std::vector<trial> trials_of_queue(std::string const& queue, std::string const& channels,
                                    interview const& node)
 {
@@ -39,7 +39,7 @@ std::vector<trial> trials_of_queue(std::string const& queue, std::string const& 
 
 std::vector<trial> trials_of_readers(std::string const& key)
 {
-    return {on_key("exists", {"EXISTS", redis::name_beside(key, kind::queue_suffix)}),
+    return {on_key("exists", {"EXISTS", redis::joined_name(key, kind::queue_suffix)}),
             on_key("type", {"TYPE", key}),
             on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}), // it does not exist
             on_key("zadd", {"ZADD", key, "XX", "0", "none"}),
@@ -52,7 +52,7 @@ std::vector<trial> trials_of_readers(std::string const& key)
 
 std::vector<trial> trials_of_leader(std::string const& key)
 {
-    std::string const leader = redis::name_beside(key, kind::leader_suffix);
+    std::string const leader = redis::joined_name(key, kind::leader_suffix);
     return {on_key("get", {"GET", leader}), on_key("pexpire", {"PEXPIRE", leader, "1"})}; // it does not exist
 }
 
@@ -61,7 +61,7 @@ std::vector<trial> trials_of_permits(std::string const& key)
 {
     return {{"eval", {"EVAL", "return 0", "0"}, {}},
             {"evalsha", {"EVALSHA", std::string(40, '0'), "0"}, {}}, // no script has this hash
-            on_key("exists", {"EXISTS", redis::name_beside(key, kind::queue_suffix)}),
+            on_key("exists", {"EXISTS", redis::joined_name(key, kind::queue_suffix)}),
             on_key("type", {"TYPE", key}),
             on_key("del", {"DEL", key}), // it does not exist
             on_key("pexpireat", {"PEXPIREAT", key, "9999999999999"}),
@@ -76,7 +76,7 @@ std::vector<trial> trials_of_permits(std::string const& key)
 
 std::vector<trial> trials_of_fenced_permits(std::string const& key, std::string const& marker)
 {
-    std::string const fences = redis::name_beside(key, kind::permit_fences_suffix);
+    std::string const fences = redis::joined_name(key, kind::permit_fences_suffix);
     return {on_key("set", {"SET", fences, "0", "XX", "PX", "1"}), // only if it exists already
             on_key("hmget", {"HMGET", fences, "0"}),
             on_key("hset", {"HSET", fences, "0", "none", "1"}),
@@ -93,7 +93,7 @@ use_words words_of(lock_use what) noexcept
     constexpr std::string_view checklist = "docs/server-checklist.md, \"Rights\"";
     constexpr std::string_view of_permits = "docs/howto/semaphores.md, \"Rights\"";
     switch (what) {
-    case lock_use::line:
+    case lock_use::queue:
         return {"no-queue", "waiters do not use its queue, or only poll in it",
                 "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
                 "promised order"};
@@ -119,13 +119,13 @@ std::vector<trial> trials_of(lock_use what, std::string const& key_prefix, std::
     std::string const key = key_prefix + probe_of(lock);
     std::string const channels = key_prefix + std::string(kind::channel_name);
     switch (what) {
-    case lock_use::line: return trials_of_queue(redis::name_beside(key, kind::queue_suffix), channels, node);
+    case lock_use::queue: return trials_of_queue(redis::joined_name(key, kind::queue_suffix), channels, node);
     case lock_use::readers: return trials_of_readers(key);
     case lock_use::several_names: return {{"exists", {"EXISTS", key}, {}}};
     case lock_use::election: return trials_of_leader(key);
     case lock_use::permits: return trials_of_permits(key);
     case lock_use::fenced_permits:
-        return trials_of_fenced_permits(key, redis::name_beside(key_prefix, redis::marker_name));
+        return trials_of_fenced_permits(key, redis::joined_name(key_prefix, redis::marker_name));
     }
     return {};
 }

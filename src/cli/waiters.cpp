@@ -7,7 +7,7 @@ namespace redlock::cli {
 
 void ask_for_queue(questions& asked, std::string const& key)
 {
-    std::string const queue = redis::name_beside(key, kind::queue_suffix);
+    std::string const queue = redis::joined_name(key, kind::queue_suffix);
     asked.ask({"ZCARD", queue});
     asked.ask({"ZRANGE", queue, "0", "15"});
 }

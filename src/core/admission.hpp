@@ -110,9 +110,9 @@ struct node_history {
 /// How long a node that may have lost keys must not vote: longer than the longest life of such a key, with the
 /// allowance for clocks that run at different rates.
 // rule N4
-constexpr duration quarantine_length(duration longest_key)
+constexpr duration quarantine_length(duration longest_key_life)
 {
-    return longest_key + longest_key / 100;
+    return longest_key_life + longest_key_life / 100;
 }
 
 /// Returns empty if a node whose memory is certain since then may vote now for a lock with this quarantine.

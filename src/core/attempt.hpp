@@ -46,7 +46,7 @@ public:
     /// Returns the nodes to ask again: those whose answer was a refusal. A node that has not answered is not asked again,
     /// because it may still execute the first message.
     node_set ask_again();
-    /// Nodes whose last answer was a refusal. They have set nothing, so there is nothing to undo.
+    /// Nodes whose last answer was a refusal. They have set nothing, so nothing has to be rolled back.
     [[nodiscard]] node_set refused() const { return refused_; }
 
     [[nodiscard]] bool awaits(unsigned node) const;

@@ -8,7 +8,7 @@
 
 namespace redlock::core {
 
-/// A random number's place between zero and one, in 32 bits: randomness comes in as an argument.
+/// A random number between zero and one, in 32 bits: randomness comes in as an argument.
 using random_fraction = std::uint32_t;
 
 constexpr duration scale(duration d, random_fraction fraction)

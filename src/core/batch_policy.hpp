@@ -46,16 +46,16 @@ public:
         ++count_;
     }
 
-    /// The last lease has ended. A next owner that does not follow within `turn` leaves other clients a window.
+    /// The last lease has ended. If the next owner does not follow within `window`, other clients had one.
     void ended(instant now)
     {
         lasted_ += elapsed(noted_, now);
         noted_ = now;
     }
-    [[nodiscard]] bool paused(instant now, duration turn) const { return elapsed(noted_, now) >= turn; }
-    void look(instant now, duration turn)
+    [[nodiscard]] bool paused(instant now, duration window) const { return elapsed(noted_, now) >= window; }
+    void look(instant now, duration window)
     {
-        if (paused(now, turn))
+        if (paused(now, window))
             count_ = 0;
     }
 

@@ -17,11 +17,17 @@ using fence = std::uint64_t;
 inline constexpr unsigned hand_off_bits = 10;
 inline constexpr unsigned max_hand_offs = (1U << hand_off_bits) - 1;
 /// The hand-off count of a reader's token, above those of the writer with the same number (rule S16).
-inline constexpr unsigned readers_place = max_hand_offs;
+inline constexpr unsigned readers_hand_off = max_hand_offs;
 
 constexpr std::uint64_t fencing_token(fence value, unsigned hand_off = 0)
 {
     return value << hand_off_bits | hand_off;
+}
+
+/// Returns the number of hand-offs that a token counts.
+constexpr unsigned hand_offs_of(std::uint64_t token)
+{
+    return static_cast<unsigned>(token & max_hand_offs);
 }
 
 /// The number that an attempt proposes to every node. It is above all numbers that were ever seen, so the counters

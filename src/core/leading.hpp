@@ -19,13 +19,13 @@ struct leader_version {
 };
 
 /// One node's answer to the question for the leader.
-struct leader_sighting {
+struct leader_answer {
     bool known = false;
     std::uint64_t term = 0; ///< zero: no leader
     std::uint64_t revision = 0;
 
     [[nodiscard]] leader_version version() const { return {term, revision}; }
-    friend auto operator<=>(leader_sighting const&, leader_sighting const&) = default;
+    friend auto operator<=>(leader_answer const&, leader_answer const&) = default;
 };
 
 /// The common answer of the nodes (docs/protocol.md, rule EL3).
@@ -48,11 +48,11 @@ struct leader_verdict {
 /// \param latest version that is known: an earlier one is an announcement that its leader has retracted
 /// \returns empty if too few nodes have answered
 // rule EL3
-[[nodiscard]] inline std::optional<leader_verdict> judge(std::span<leader_sighting const> nodes,
+[[nodiscard]] inline std::optional<leader_verdict> judge(std::span<leader_answer const> nodes,
                                                          leader_version latest)
 {
     auto const size = static_cast<unsigned>(nodes.size());
-    if (std::ranges::count(nodes, true, &leader_sighting::known) < majority(size))
+    if (std::ranges::count(nodes, true, &leader_answer::known) < majority(size))
         return std::nullopt;
     auto const greatest = std::ranges::max_element(nodes);
     if (greatest->term == 0 || greatest->version() < latest)

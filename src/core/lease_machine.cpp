@@ -85,7 +85,7 @@ lease_machine lease_machine::adopted(lease_terms const& terms, unsigned nodes, i
     lease_machine made(terms, nodes, now, node_set::first(nodes));
     made.seen_ = {};
     made.phase_ = lease_phase::suspect;
-    made.unproven_ = true;
+    made.unconfirmed_ = true;
     return made;
 }
 
@@ -115,7 +115,7 @@ instant lease_machine::grace_ends() const
 /// The latest time at which the lease is lost.
 instant lease_machine::end() const
 {
-    bool const graced = phase_ == lease_phase::suspect && (terms_->tolerate_suspect || !unproven_);
+    bool const graced = phase_ == lease_phase::suspect && (terms_->tolerate_suspect || !unconfirmed_);
     return graced ? grace_ends() : deadline();
 }
 
@@ -170,7 +170,8 @@ duration lease_machine::late_by(std::optional<instant> round_ends, instant now) 
 
 lease_facts lease_machine::facts(lease_round const* last) const
 {
-    return {seen_, last ? last->confirmed : node_set(), last ? last->sent : sent_, sent_, nodes_, proven()};
+    return {seen_,           last ? last->confirmed : node_set(), last ? last->sent : sent_, sent_, nodes_,
+            confirmed_once()};
 }
 
 /// After the deadline another client may have come and gone on that node before our vote was executed there. Then its
@@ -271,7 +272,7 @@ bool lease_machine::counts(lease_round const& round, instant now) const
     bool const in_time = !reached(core::deadline(round.sent, terms_->ttl), now);
     bool const unbroken = answers.granted() - round.repaired >= majority(nodes_);
     bool const before_the_end = !reached(deadline(), now) || !applies(rule::repair_before_the_old_deadline);
-    return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unproven_));
+    return answers.result() == verdict::won && in_time && (unbroken || (before_the_end && !unconfirmed_));
 }
 
 /// A majority can never be had again.
@@ -302,7 +303,7 @@ lease_machine::outcome lease_machine::settle(lease_round const& round, instant n
         return outcome::failed;
     }
     phase_ = lease_phase::held;
-    if (std::exchange(unproven_, false))
+    if (std::exchange(unconfirmed_, false))
         holders_ = round.confirmed;
     rely_on(applies(rule::extension_counts_from_its_sending) ? round.sent : now);
     return outcome::extended;

@@ -47,7 +47,7 @@ struct lease_facts {
     instant asked;     ///< when that round began
     instant confirmed; ///< when the round began that is relied on
     std::uint8_t nodes = 0;
-    bool proven = false; ///< granted here, or confirmed since
+    bool confirmed_once = false; ///< granted here, or confirmed since
 
     /// When the last round began that this node confirmed, of those that did; of votes that came late a little less is said.
     [[nodiscard]] instant confirmed_by(unsigned node) const
@@ -101,7 +101,7 @@ public:
     /// A renewal is due, but the holder makes no progress: the renewal is postponed, like one that failed (rule H8).
     void postpone_renewal(instant now);
 
-    /// The round is over: who is silent now has no vote in it.
+    /// The round is over: a node that is silent now has no vote in it.
     [[nodiscard]] outcome time_out(lease_round&, instant now);
 
     /// This node cannot be reached now: it does not count as a holder of the key until it confirms.
@@ -120,7 +120,7 @@ public:
     /// Is it useful to renew it?
     [[nodiscard]] bool may_renew() const;
     /// Granted here, or confirmed since.
-    [[nodiscard]] bool proven() const { return !unproven_; }
+    [[nodiscard]] bool confirmed_once() const { return !unconfirmed_; }
     [[nodiscard]] lease_phase phase() const { return phase_; }
     [[nodiscard]] bool over() const { return phase_ == lease_phase::lost || phase_ == lease_phase::released; }
     [[nodiscard]] instant deadline() const;
@@ -164,8 +164,8 @@ private:
     std::uint8_t nodes_;
     lease_phase phase_ = lease_phase::held;
     bool extending_ = false;
-    bool refused_ = false;  ///< lost because too many nodes said so
-    bool unproven_ = false; ///< adopted, and not confirmed yet
+    bool refused_ = false;     ///< lost because too many nodes said so
+    bool unconfirmed_ = false; ///< adopted, and not confirmed yet
 };
 
 } // namespace redlock::core

@@ -12,7 +12,7 @@ namespace redlock::core {
 /// How an operation begins to ask the nodes.
 enum class start_mode : std::uint8_t {
     at_once,
-    in_turn ///< this client has had the lock, and other clients get their chance first
+    others_first ///< this client has had the lock, and other clients get their chance first
 };
 
 /// Decides which operation of one client has a lock next, and when other clients get their chance first
@@ -29,32 +29,32 @@ public:
     [[nodiscard]] bool has_rivals() const { return batch_.has_rivals(); }
 
     /// The nodes are asked from now on.
-    /// \param turn how long a lock is left alone so that other clients hear that it is free
+    /// \param window how long a lock is left free so that other clients hear of it
     // rule W5
-    start_mode ask(batch_policy::terms const& first, batch_policy::next who, instant now, duration turn)
+    start_mode ask(batch_policy::terms const& first, batch_policy::next who, instant now, duration window)
     {
         asking_ = true;
-        if (batch_.paused(now, turn))
+        if (batch_.paused(now, window))
             passing_.interrupted();
-        batch_.look(now, turn);
-        return batch_.may_go_on(first, who, now) ? start_mode::at_once : start_mode::in_turn;
+        batch_.look(now, window);
+        return batch_.may_go_on(first, who, now) ? start_mode::at_once : start_mode::others_first;
     }
     /// There is no waiter left to ask for.
     void stop_asking() { asking_ = false; }
 
     /// \param asked_for it is the waiter that the nodes were asked for, not an operation that did not wait
-    /// \param offered_turn other clients could have had it before, and did not
-    void won(bool asked_for, bool offered_turn, instant now)
+    /// \param offered_window other clients could have had it before, and did not
+    void won(bool asked_for, bool offered_window, instant now)
     {
-        won_beside_others(asked_for, offered_turn);
+        won_shared(asked_for, offered_window);
         hold(now);
     }
     /// Won by a reader, or on a semaphore: this client's next operation need not wait for the lease's end (rule S18).
-    void won_beside_others(bool asked_for, bool offered_turn)
+    void won_shared(bool asked_for, bool offered_window)
     {
         if (asked_for)
             asking_ = false;
-        if (offered_turn)
+        if (offered_window)
             batch_.nobody_came();
     }
     /// Won elsewhere, or handed over by the previous owner.

@@ -35,9 +35,9 @@ public:
     }
 
     /// An attempt failed because too few nodes voted.
-    void go_on(node_census const& said, instant now)
+    void go_on(node_census const& census, instant now)
     {
-        if (said.quarantine_is_in_the_way())
+        if (census.quarantine_is_in_the_way())
             end();
         begin(now);
     }
@@ -50,12 +50,12 @@ public:
     /// Does an operation that began at `started` give up?
     /// \param patience how long it goes on without a majority
     // rule A8
-    [[nodiscard]] bool gives_up(node_census const& said, instant started, duration patience,
+    [[nodiscard]] bool gives_up(node_census const& census, instant started, duration patience,
                                 instant now) const
     {
-        if (!began_ || said.quarantine_is_in_the_way())
+        if (!began_ || census.quarantine_is_in_the_way())
             return false;
-        return said.hopeless() || elapsed(*since(started), now) >= patience;
+        return census.hopeless() || elapsed(*since(started), now) >= patience;
     }
 
 private:

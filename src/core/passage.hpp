@@ -8,13 +8,13 @@
 
 namespace redlock::core {
 
-/// How long a lock has passed from one owner to the next, within clients and along a queue, without a moment in which
-/// an unqueued client could have had it; and when there is such a moment (docs/protocol.md, rule Q19).
+/// How long a lock has passed from one owner to the next without a moment in which an unqueued client could take it,
+/// and when the next such moment is (docs/protocol.md, rule Q19).
 class passage {
 public:
-    /// A window is owed when the lock has passed on for this many times its length: it costs the queue less than a
-    /// hundredth.
-    static constexpr int turns = 128;
+    /// A window is owed when the lock has passed on for this many times the window's length. So windows cost the queue
+    /// less than one percent.
+    static constexpr int lengths_until_owed = 128;
 
     /// A lease has begun.
     void granted(instant now)
@@ -23,7 +23,7 @@ public:
             begin(phase::passing, now);
     }
     /// Another client passes the lock on, and says for how long it has passed.
-    void inherited(duration passed, instant now) { begin(phase::passing, now - passed); }
+    void continued(duration passed, instant now) { begin(phase::passing, now - passed); }
     /// Unqueued clients could have had it, or had it.
     void interrupted()
     {
@@ -38,16 +38,16 @@ public:
         return now_ == phase::passing ? elapsed(at_, now) : duration::zero();
     }
     /// Leaves it free for a turn if one is owed.
-    void open_window(duration least, duration turn, instant now)
+    void open_window(duration least, duration window, instant now)
     {
-        if (owes_turn(least, turn, now))
-            left_free(now + turn);
+        if (owes_window(least, window, now))
+            left_free(now + window);
     }
     /// \param least that the passage may last
-    [[nodiscard]] bool owes_turn(duration least, duration turn, instant now) const
+    [[nodiscard]] bool owes_window(duration least, duration window, instant now) const
     {
         duration const so_far = lasted(now);
-        return so_far >= least && so_far >= turns * turn;
+        return so_far >= least && so_far >= lengths_until_owed * window;
     }
     [[nodiscard]] bool is_left_free(instant now) const { return now_ == phase::free && !reached(at_, now); }
     [[nodiscard]] instant free_until() const { return at_; }

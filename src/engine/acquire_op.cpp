@@ -6,7 +6,7 @@
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/words.hpp"
 #include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
@@ -25,9 +25,9 @@ namespace redlock::detail {
 
 acquire_op::acquire_op(runtime& on, pool<acquire_op>& home) : runtime_(on), home_(home) {}
 
-void acquire_op::start(std::shared_ptr<lock_state>&& lock, wait_limit limit, handler_type&& handler)
+void acquire_op::start(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit, handler_type&& handler)
 {
-    candidate::begin(std::move(lock), limit, runtime_.loop().now());
+    waiter::begin(std::move(lock), limit, runtime_.loop().now());
     handler_ = std::move(handler);
     result_ = {};
     before_ = 0;
@@ -65,8 +65,8 @@ void acquire_op::expire()
 {
     if (phase_ != phase::waiting)
         return;
-    if (acquirer* const its = queue().asking(*this))
-        its->hurry(*this); // which may end this
+    if (acquirer* const its = queue().acquirer_of(*this))
+        its->decide_now(*this); // which may end this
     if (phase_ != phase::waiting)
         return;
     leave_queue();
@@ -103,7 +103,7 @@ void acquire_op::leave_queue()
 /// Also without a decided attempt. A refusal says more if the nodes are not asked for this waiter at the moment.
 void acquire_op::note_outage()
 {
-    acquirer* const its = queue().asking(*this);
+    acquirer* const its = queue().acquirer_of(*this);
     if (!its || (last_cause_ != errc{} && !queue().is_asked_for(*this)) || !its->lacks_nodes())
         return;
     last_cause_ = errc::no_quorum;
@@ -115,7 +115,7 @@ void acquire_op::fail(boost::system::error_code ec)
     runtime_.loop().cancel(*this);
     phase_ = phase::failed;
     result_ = ec;
-    own = nullptr;
+    own_acquirer = nullptr;
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
@@ -139,8 +139,8 @@ void acquire_op::run()
 {
     if (phase_ == phase::received)
         return deliver(std::move(lease_));
-    if (std::exception_ptr* const story = handler_.story())
-        *story = failure();
+    if (std::exception_ptr* const diagnostics = handler_.diagnostics())
+        *diagnostics = failure();
     complete({});
 }
 
@@ -151,7 +151,7 @@ std::exception_ptr acquire_op::failure() const noexcept
         if (result_ == boost::system::errc::not_enough_memory)
             throw std::bad_alloc();
         auto table = has_table_ ? lock_->last_attempt() : std::vector<node_outcome>();
-        auto message = story(table);
+        auto message = failure_text(table);
         throw error_access::make(result_, std::move(message), std::move(table), last_failure(),
                                  lock_->name());
     } catch (...) {
@@ -165,14 +165,14 @@ void acquire_op::deliver(boost::intrusive_ptr<held_lease> lease)
     complete(std::move(lease));
 }
 
-/// Recycled first: the handler, which leaves its place before it runs, may start the next operation. The turn keeps the
-/// engine alive.
+/// Recycles the object first, because the handler may start the next operation. The handler is moved out before it
+/// runs. The turn keeps the engine alive.
 void acquire_op::complete(boost::intrusive_ptr<held_lease> got)
 {
     tell_end();
     lease granted = got ? lease_access::make(std::move(got)) : lease();
     phase_ = phase::idle;
-    own = nullptr;
+    own_acquirer = nullptr;
     ++generation_;
     runtime_.life.end_operation(*this);
     auto const lock = std::move(lock_);
@@ -188,7 +188,7 @@ boost::system::error_code acquire_op::last_failure() const noexcept
 }
 
 /// "lock \"seat:42\": timed out after 512 ms and 7 attempts; last: contended: 0 of 3 granted; ..."
-std::string acquire_op::story(std::vector<node_outcome> const& table) const
+std::string acquire_op::failure_text(std::vector<node_outcome> const& table) const
 {
     std::string text = title(lock_->name()) + ": " + result_.message();
     if (result_ == errc::timed_out) {
@@ -206,10 +206,10 @@ std::string acquire_op::story(std::vector<node_outcome> const& table) const
     return text;
 }
 
-void acquire_op::tell_waiting(std::size_t before, bool in_line)
+void acquire_op::tell_waiting(std::size_t before, bool in_queue)
 {
     if (observer* const watcher = runtime_.its.watcher())
-        watcher->on_wait({lock_->name(), before, queue().held_here(), in_line});
+        watcher->on_wait({lock_->name(), before, queue().held_here(), in_queue});
 }
 
 void acquire_op::tell_end() const

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
+#include "engine/waiter.hpp"
 #include "net/loop.hpp"
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/lock_operations.hpp>
@@ -23,18 +23,18 @@
 
 namespace redlock::detail {
 
-/// One call of `acquire` or `try_acquire`. It waits in its key's queue until it gets the lock, from an attempt loop or from
-/// the holder before it, or until it gives up.
-class acquire_op final : public candidate, public activity, private net::task {
+/// One call of `acquire` or `try_acquire`. It waits in its key's local queue until an acquirer wins the lock, the
+/// previous owner hands it over, or it gives up.
+class acquire_op final : public waiter, public activity, private net::task {
 public:
     using handler_type = completion_handler<lease_signature>;
 
     acquire_op(runtime&, pool<acquire_op>& home);
 
-    void start(std::shared_ptr<lock_state>&&, wait_limit, handler_type&&);
+    void start(std::shared_ptr<lock_descriptor>&&, wait_limit, handler_type&&);
     void cancel(std::uint32_t generation);
     void abort(boost::system::error_code) override;
-    [[nodiscard]] lock_state const* wanted_lock() const override { return lock_.get(); }
+    [[nodiscard]] lock_descriptor const* wanted_lock() const override { return lock_.get(); }
     /// Lets go of the handler, without calling it, and of the lock.
     void discard();
     /// It was taken from its pool, and is not started.
@@ -44,7 +44,7 @@ public:
     void deliver(boost::intrusive_ptr<held_lease>) override;
     void receive(boost::intrusive_ptr<held_lease>) override;
     void fail(boost::system::error_code) override;
-    void tell_waiting(std::size_t before, bool in_line) override;
+    void tell_waiting(std::size_t before, bool in_queue) override;
 
 private:
     enum class phase : std::uint8_t { idle, waiting, received, failed };
@@ -58,9 +58,9 @@ private:
     void complete(boost::intrusive_ptr<held_lease>);
     [[nodiscard]] boost::system::error_code last_failure() const noexcept;
     [[nodiscard]] std::exception_ptr failure() const noexcept;
-    [[nodiscard]] std::string story(std::vector<node_outcome> const&) const;
+    [[nodiscard]] std::string failure_text(std::vector<node_outcome> const&) const;
 
-    [[nodiscard]] key_state& queue() const { return *lock_->wanted; }
+    [[nodiscard]] key_state& queue() const { return *lock_->key; }
     void tell_end() const;
 
     runtime& runtime_;

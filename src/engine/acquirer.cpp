@@ -43,18 +43,18 @@ acquirer::acquirer(runtime& on, pool<acquirer>& home)
 /// Lets others go first if this client has had the lock, or if it is left to them (rules W5 and Q19). A client that knows of
 /// rivals enters the queue at once (rule Q15).
 // rules W5 and Q15
-void acquirer::start(acquirer_owner& owner, key_state& key, candidate& waiter, core::start_mode how)
+void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core::start_mode how)
 {
-    wanted_ = {.owner = &owner, .key = &key, .waiter = &waiter, .awaited = key.in_the_way()};
+    wanted_ = {.owner = &owner, .key = &key, .current_waiter = &first, .awaited = key.in_the_way()};
     outage_.end();
-    in_sequence_ = false;
+    meeting_node_first_ = false;
     if (!owner.given_up().empty()) // it takes what carries these nonces
         return go_on();
     core::instant const now = runtime_.loop().now();
-    core::local_queue& local = wanted_.name().local();
+    core::local_queue& local = wanted_.awaited_key().local();
     core::instant const free_until = local.passing().free_until();
     bool const left_free =
-        local.passing().is_left_free(now) && !waiter.out_of_time(free_until + 2 * runtime_.round_trip());
+        local.passing().is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     if (!others_first && !local.has_rivals())
         return go_on();
@@ -65,16 +65,16 @@ void acquirer::start(acquirer_owner& owner, key_state& key, candidate& waiter, c
 
 /// An attempt goes on for the next waiter if that one's keys live as long, and a pause if that one can wait there. Otherwise
 /// the next attempt begins a little later: whole queues leave at once.
-void acquirer::serve(candidate& successor)
+void acquirer::serve(waiter& next_waiter)
 {
-    bool const same = same_terms(lock(), *successor.lock());
+    bool const same = same_terms(lock(), *next_waiter.lock());
     bool const asks = phase_ == phase::voting || phase_ == phase::won;
     bool const pauses = phase_ == phase::pausing || queue_.called();
-    bool const goes_on = asks ? same : !pauses || now_->serve(successor);
-    wanted_.waiter = &successor;
+    bool const goes_on = asks ? same : !pauses || now_->serve(next_waiter);
+    wanted_.current_waiter = &next_waiter;
     if (goes_on)
         return;
-    in_sequence_ = asks && attempt_.asks_in_turn();
+    meeting_node_first_ = asks && attempt_.asks_meeting_node_first();
     asks ? take_back() : now_->end();
     enter(phase::backing_off);
     runtime_.loop().schedule_after(*this, core::duration::zero());
@@ -87,9 +87,9 @@ void acquirer::stop()
     finish();
 }
 
-void acquirer::hurry(candidate& one)
+void acquirer::decide_now(waiter& one)
 {
-    if (phase_ == phase::voting && wanted_.waiter == &one && !wanted_.owner->after(one))
+    if (phase_ == phase::voting && wanted_.current_waiter == &one && !wanted_.owner->after(one))
         attempt_.time_out();
 }
 
@@ -120,7 +120,7 @@ void acquirer::expire()
     case phase::pausing: {
         auto const vain = vain_at();
         bool const is_vain = vain && core::reached(*vain, runtime_.loop().now());
-        return is_vain ? follow(pause_step::vote) : now_->on_time();
+        return is_vain ? on_step(pause_step::vote) : now_->on_time();
     }
     default: return;
     }
@@ -130,11 +130,11 @@ void acquirer::expire()
 // rule V1
 void acquirer::go_on()
 {
-    auto const before = std::pair(phase_, attempt_.number());
+    auto const before = std::pair(phase_, attempt_.round_number());
     nodes().hasten_for(lock());
     nodes().connect_for(lock());
     // A connection was closed, of which we heard, and went on from there.
-    if (std::pair(phase_, attempt_.number()) != before)
+    if (std::pair(phase_, attempt_.round_number()) != before)
         return;
     bool const enough = nodes().has_majority(lock());
     if (!nodes().awaits_voters(lock()) || (enough && queue_.called()))
@@ -146,7 +146,7 @@ void acquirer::go_on()
     // Once, however often connections fail meanwhile, and are made anew.
     core::duration const left =
         core::remaining(connecting_since_ + runtime_.its.settings().connect_timeout, now);
-    runtime_.loop().schedule_after(*this, enough ? std::min(lock().plan->node_timeout, left) : left);
+    runtime_.loop().schedule_after(*this, enough ? std::min(lock().config->node_timeout, left) : left);
 }
 
 void acquirer::vote()
@@ -158,18 +158,18 @@ void acquirer::vote()
     phase_ = phase::voting;
     if (auto const missing = attempt_.provide(lock()))
         return fail_waiter(missing);
-    wanted_.waiter->attempt_began();
-    bool const in_sequence = std::exchange(in_sequence_, false);
+    wanted_.current_waiter->attempt_began();
+    bool const meeting_node_first = std::exchange(meeting_node_first_, false);
     if (queue_.called())
-        return attempt_.claim(wanted_.waiter->lock(), queue_.inherit());
-    attempt_.start(wanted_.waiter->lock(), in_sequence, wanted_.owner->given_up());
+        return attempt_.claim(wanted_.current_waiter->lock(), queue_.take_handoff());
+    attempt_.start(wanted_.current_waiter->lock(), meeting_node_first, wanted_.owner->given_up());
 }
 
 /// The next one is asked for, if there is one.
-candidate& acquirer::drop_waiter()
+waiter& acquirer::drop_waiter()
 {
-    candidate& done = *wanted_.waiter;
-    wanted_.waiter = wanted_.owner->after(done);
+    waiter& done = *wanted_.current_waiter;
+    wanted_.current_waiter = wanted_.owner->after(done);
     wanted_.owner->drop(done);
     return done;
 }
@@ -179,7 +179,7 @@ void acquirer::fail_waiter(boost::system::error_code why)
 {
     queue_.end(); // the next client gets the lock that was handed to this one
     drop_waiter().fail(why);
-    wanted_.waiter ? back_off(errc::no_quorum) : finish();
+    wanted_.current_waiter ? back_off(errc::no_quorum) : finish();
 }
 
 void acquirer::on_won()
@@ -199,7 +199,7 @@ void acquirer::run()
     if (attempt_.is_one_round())
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
     tell({});
-    candidate& winner = *wanted_.waiter;
+    waiter& winner = *wanted_.current_waiter;
     auto held = attempt_.make_lease(winner.lock(), winner.attempts(), winner.waited(now));
     wanted_.owner->won(*this, *held);
     finish();
@@ -209,15 +209,15 @@ void acquirer::run()
 void acquirer::on_lost(errc cause)
 {
     tell(cause);
-    wanted_.waiter->attempt_failed(cause);
+    wanted_.current_waiter->attempt_failed(cause);
     ++wanted_.refusals;
     core::instant const now = runtime_.loop().now();
     auto const census = attempt_.census();
     cause == errc::no_quorum ? outage_.go_on(census, now) : outage_.end();
     if (cause == errc::contended && attempt_.is_one_round())
         runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
-    drop_those_who_end(cause, census);
-    if (!wanted_.waiter) {
+    drop_ended_waiters(cause, census);
+    if (!wanted_.current_waiter) {
         take_back();
         return finish();
     }
@@ -239,11 +239,11 @@ void acquirer::refused()
     wanted_.key->note_in_the_way(wanted_.awaited);
     take_back();
     wanted_.met_others();
-    runtime_.lines.have_memory(attempt_.refused());
+    runtime_.registry.have_memory(attempt_.refused());
     if (yield_waiter(errc::contended))
         return;
     bool const claimed = attempt_.claims() && attempt_.claimed_name() == wanted_.awaited;
-    bool const in_front = claimed && wanted_.waiter->come_back_in_front();
+    bool const in_front = claimed && wanted_.current_waiter->come_back_in_front();
     core::node_set granted = attempt_.votes().answered();
     granted.erase(attempt_.refused());
     pause_for({.why = pause_reason::cause::refused,
@@ -263,11 +263,11 @@ bool acquirer::yield_waiter(errc cause)
 
 /// Fails the waiters for which this attempt was the last, up to the first that may go on.
 // rule A8
-void acquirer::drop_those_who_end(errc cause, core::node_census const& census)
+void acquirer::drop_ended_waiters(errc cause, core::node_census const& census)
 {
     core::instant const now = runtime_.loop().now();
-    while (wanted_.waiter) {
-        candidate& one = *wanted_.waiter;
+    while (wanted_.current_waiter) {
+        waiter& one = *wanted_.current_waiter;
         auto const patience = one.limited() ? core::duration::max() : outage_patience();
         errc end = one.after_attempt(cause, now);
         if (end == errc{} && cause == errc::no_quorum &&
@@ -291,8 +291,8 @@ void acquirer::take_back()
 void acquirer::back_off(errc cause)
 {
     enter(phase::backing_off);
-    in_sequence_ = false;
-    retry_policy const& policy = lock().plan->options.retry;
+    meeting_node_first_ = false;
+    retry_policy const& policy = lock().config->options.retry;
     auto const first = std::max<core::duration>(policy.min_delay, 2 * runtime_.round_trip());
     auto const jitter = cause == errc::no_quorum ? core::half_jitter : core::full_jitter;
     auto const delay =
@@ -314,19 +314,19 @@ void acquirer::pause_for(pause_reason const& reason)
     now_ = *open;
     why_ = reason.why;
     enter(phase::pausing);
-    if (!std::exchange(listening_, true))
-        nodes().listen();
+    if (!std::exchange(expects_pushes_, true))
+        nodes().expect_pushes();
     watch_majority();
 }
 
-void acquirer::follow(pause_step then)
+void acquirer::on_step(pause_step then)
 {
     if (phase_ != phase::pausing)
         return;
     switch (then) {
     case pause_step::wait: return schedule_pause();
     case pause_step::claim: break; // the position goes with the claim
-    case pause_step::vote_in_sequence: in_sequence_ = true; [[fallthrough]];
+    case pause_step::vote_meeting_node_first: meeting_node_first_ = true; [[fallthrough]];
     case pause_step::vote: now_->end(); break;
     case pause_step::closed: return pause_for({.why = why_, .unqueued = true});
     }
@@ -355,15 +355,15 @@ void acquirer::schedule_pause()
 
 std::optional<core::instant> acquirer::vain_at() const
 {
-    auto const since = outage_.since(wanted_.waiter->started());
-    if (!since || wanted_.waiter->limited())
+    auto const since = outage_.since(wanted_.current_waiter->started());
+    if (!since || wanted_.current_waiter->limited())
         return {};
     return *since + outage_patience();
 }
 
 void acquirer::nodes_changed()
 {
-    if (wanted_.waiter)
+    if (wanted_.current_waiter)
         nodes().hasten_for(lock());
     switch (phase_) {
     case phase::connecting: return go_on();
@@ -375,7 +375,7 @@ void acquirer::nodes_changed()
 
 void acquirer::invalidated(unsigned node, key_state const& which)
 {
-    if (phase_ == phase::pausing && &which == &wanted_.name())
+    if (phase_ == phase::pausing && &which == &wanted_.awaited_key())
         now_->on_key_changed(node);
 }
 
@@ -396,14 +396,14 @@ void acquirer::enter(phase then)
 
 void acquirer::finish()
 {
-    if (!wanted_.waiter)
+    if (!wanted_.current_waiter)
         wanted_.owner->acquirer_ended(*this);
     enter(phase::draining);
     queue_.end();
     poll_.end();
-    if (std::exchange(listening_, false))
-        nodes().stop_listening();
-    wanted_.waiter = nullptr;
+    if (std::exchange(expects_pushes_, false))
+        nodes().stop_expecting_pushes();
+    wanted_.current_waiter = nullptr;
     attempt_.finish();
     runtime_.loop().cancel(*this);
     on_drained();
@@ -413,7 +413,7 @@ void acquirer::on_drained()
 {
     if (phase_ != phase::draining || !attempt_.drained() || !queue_.drained() || !poll_.drained())
         return;
-    phase_ = phase::retired;
+    phase_ = phase::idle;
     discard();
     home_.recycle(*this);
 }
@@ -427,8 +427,8 @@ void acquirer::tell(errc result) const
     auto const ec = granted ? boost::system::error_code{} : make_error_code(result);
     auto const took = core::elapsed(attempt_.votes().sent(), runtime_.loop().now());
     watcher->on_attempt({lock().name(), ec, attempt_.votes().granted(), nodes().size(),
-                         wanted_.waiter->attempts(), took,
-                         granted ? core::validity(lock().plan->options.ttl) - took : core::duration::zero(),
+                         wanted_.current_waiter->attempts(), took,
+                         granted ? core::validity(lock().config->options.ttl) - took : core::duration::zero(),
                          !granted && wanted_.key->held_here()});
 }
 

@@ -9,15 +9,15 @@
 #include "engine/acquirer_owner.hpp"
 #include "engine/attempt.hpp"
 #include "engine/attempt_limit.hpp"
-#include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pause.hpp"
 #include "engine/poll_pause.hpp"
 #include "engine/pool.hpp"
 #include "engine/queue_pause.hpp"
 #include "engine/runtime.hpp"
+#include "engine/waiter.hpp"
 #include "kind/kind.hpp"
 #include "net/loop.hpp"
 #include <redlock/error.hpp>
@@ -41,10 +41,10 @@ public:
     acquirer(acquirer const&) = delete;
     acquirer& operator=(acquirer const&) = delete;
 
-    void start(acquirer_owner&, key_state&, candidate& waiter, core::start_mode);
+    void start(acquirer_owner&, key_state&, waiter& first, core::start_mode);
     /// The waiter has left, and this one is the next.
-    void serve(candidate& successor);
-    [[nodiscard]] candidate* waiter() const { return wanted_.waiter; }
+    void serve(waiter& next_waiter);
+    [[nodiscard]] waiter* current_waiter() const { return wanted_.current_waiter; }
     /// Could other clients have had the lock before, and did not take it?
     [[nodiscard]] bool nobody_came() const { return wanted_.nobody_came; }
     /// Returns the attempt that won.
@@ -52,7 +52,7 @@ public:
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
     /// The waiter's time is up: an attempt for it alone counts as it stands.
-    void hurry(candidate& one);
+    void decide_now(waiter& one);
     /// Do too few nodes answer, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
     /// A waiter that gives up between two attempts for want of nodes finds the reason in the lock's table. Returns false if
@@ -70,13 +70,13 @@ public:
     /// Lets go of the lock.
     void discard()
     {
-        wanted_.waiter = nullptr;
+        wanted_.current_waiter = nullptr;
         attempt_.discard();
     }
 
 private:
     enum class phase : std::uint8_t {
-        retired,
+        idle,
         connecting,
         held_up, ///< there are too many attempts of this client
         voting,
@@ -87,7 +87,7 @@ private:
     };
 
     [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
-    [[nodiscard]] lock_state const& lock() const { return wanted_.lock(); }
+    [[nodiscard]] lock_descriptor const& lock() const { return wanted_.lock(); }
 
     void expire() override;
     void run() override;
@@ -107,22 +107,22 @@ private:
     void refused();
     /// Gives the waiter back to its queue (rule M8) and ends. Returns false if the acquirer goes on.
     [[nodiscard]] bool yield_waiter(errc cause);
-    void drop_those_who_end(errc cause, core::node_census const&);
-    candidate& drop_waiter();
+    void drop_ended_waiters(errc cause, core::node_census const&);
+    waiter& drop_waiter();
     void back_off(errc cause);
     ///@}
 
     /// \name Pauses
     ///@{
     void pause_for(pause_reason const&);
-    void follow(pause_step) override;
+    void on_step(pause_step) override;
     void watch_majority();
     void schedule_pause();
     /// Returns when the waiter has waited in vain for long enough. Nothing: not yet, or its limit ends it.
     [[nodiscard]] std::optional<core::instant> vain_at() const;
     [[nodiscard]] core::duration outage_patience() const
     {
-        return lock().plan->options.retry.outage_patience;
+        return lock().config->options.retry.outage_patience;
     }
     ///@}
 
@@ -133,10 +133,10 @@ private:
     queue_pause queue_;
     poll_pause poll_;
     pause* now_ = &queue_;
-    phase phase_ = phase::retired;
-    pause_reason::cause why_{}; ///< it pauses
-    bool in_sequence_ = false;  ///< the next attempt asks first where contenders meet
-    bool listening_ = false;
+    phase phase_ = phase::idle;
+    pause_reason::cause why_{};       ///< it pauses
+    bool meeting_node_first_ = false; ///< the next attempt asks first where contenders meet
+    bool expects_pushes_ = false;
 
     core::outage outage_;
     core::instant connecting_since_;

@@ -9,7 +9,7 @@
 namespace redlock::detail {
 
 class acquirer;
-class candidate;
+class waiter;
 class held_lease;
 
 /// Knows the waiters for which an acquirer asks, in their order: the queue of one name, or an operation on several.
@@ -21,9 +21,9 @@ public:
     virtual ~acquirer_owner() = default;
 
     /// Returns the next waiter that the same acquirer can serve. Null: there is none.
-    [[nodiscard]] virtual candidate* after(candidate&) = 0;
+    [[nodiscard]] virtual waiter* after(waiter&) = 0;
     /// The waiter has left.
-    virtual void drop(candidate&) = 0;
+    virtual void drop(waiter&) = 0;
     /// The lock is won, for the first waiter or for an operation that did not wait.
     virtual void won(acquirer&, held_lease&) = 0;
     /// There is no waiter left to ask for.

@@ -231,8 +231,8 @@ std::string admissions::blind_spots(unsigned node, net::node const& told) const
     bool const identified = !info.run_id.empty();
     std::string text;
     note(text, !facts.info, "INFO is not permitted");
-    bool const believed = terms.trust_restarted_nodes || core::is_durable(to_core(facts, terms), terms);
-    note(text, !identified && info.replid.empty() && !believed,
+    bool const trusted = terms.trust_restarted_nodes || core::is_durable(to_core(facts, terms), terms);
+    note(text, !identified && info.replid.empty() && !trusted,
          "no run_id: each new connection counts as a restart");
     note(text, !identified && !info.replid.empty(),
          "no run_id: a restart that keeps the data set is not noticed");

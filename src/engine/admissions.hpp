@@ -19,9 +19,9 @@
 
 namespace redlock::detail {
 
-/// Decides for one client since when it can rely on each node's memory (docs/protocol.md, rules N2 to N7), from what each
-/// connection told and from what the client knew before. How long a lock waits from then on is the lock's. Everything but
-/// what is marked otherwise is called on the client's executor.
+/// Decides for one client since when it can rely on each node's memory (docs/protocol.md, rules N2 to N7), from the
+/// facts of each connection and from what the client knew before. Each lock has its own quarantine from then on.
+/// Functions are called on the client's executor unless marked otherwise.
 class admissions {
 public:
     explicit admissions(client_settings const&);
@@ -43,22 +43,22 @@ public:
         return set_forward(records_[node], told, now);
     }
 
-    /// Keys set before that may be lost. Nothing: none can be.
+    /// Returns the time before which keys may be lost. Empty: no key can be lost.
     [[nodiscard]] std::optional<core::instant> const& certain_since(unsigned node) const
     {
         return records_[node].known.certain_since;
     }
-    /// It was promoted before this client met it, and nobody has said yet when.
+    /// Was the node promoted before this client met it, at a time that is not known yet?
     [[nodiscard]] bool has_unknown_past(unsigned node) const
     {
         return records_[node].known.last == core::node_history::event::met_promoted;
     }
-    /// Its data say since when somebody has been waiting for that.
+    /// The node's data tell since when a client has been waiting for that.
     void learn_past(unsigned node, core::instant since)
     {
         records_[node].known = core::known_since(records_[node].known, since);
     }
-    /// This client has asked the server for its votes before, among other nodes.
+    /// Takes over the record of a server that was already a node of this client.
     void inherit(std::size_t node, admissions const& former, std::size_t before);
     /// The data that this client has seen on the node are gone.
     void has_lost_data(unsigned node, core::instant now)
@@ -67,7 +67,7 @@ public:
     }
     /// Does the user declare that a node without a marker has never lost one?
     [[nodiscard]] bool excuses_absence(unsigned node, net::node const&) const;
-    /// It was promoted, and the user says that it lacks nothing.
+    /// Was the node promoted, and does the user declare that it has lost nothing?
     [[nodiscard]] bool trusts_promotion(unsigned node, net::node const& told) const
     {
         auto const& info = told.facts().info;
@@ -94,7 +94,7 @@ private:
         bool mentioned = false;
     };
 
-    /// By the locks of one client, whichever of its lists of nodes they were made for (rule N9).
+    /// The greatest values of all locks of one client, for all its lists of nodes (rule N9).
     struct expectations {
         std::atomic<core::duration::rep> longest;
         std::atomic<core::duration::rep> smallest_slack;
@@ -110,10 +110,10 @@ private:
     std::vector<record> records_;
 };
 
-/// Why the server may not vote, as it is now and whatever its history is; nothing: it may.
+/// Returns why the server may not vote with its present settings, apart from its history. Empty: it may vote.
 [[nodiscard]] std::optional<net::failure> objection(redis::server_facts const&, core::admission_terms const&);
 
-/// Until the quarantine's end, never less than nothing.
+/// Returns the time until the quarantine's end, or zero after it.
 [[nodiscard]] std::chrono::milliseconds quarantine_left(core::instant until, core::instant now);
 
 } // namespace redlock::detail

@@ -7,7 +7,7 @@
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/succession.hpp"
 #include "kind/kind.hpp"
@@ -41,12 +41,12 @@ struct acquire_start {
 
     void fail(boost::system::error_code ec)
     {
-        if (std::exception_ptr* const story = handler.story())
-            *story = explained(what, ec);
+        if (std::exception_ptr* const diagnostics = handler.diagnostics())
+            *diagnostics = explained(what, ec);
         handler(ec, lease());
     }
 
-    std::shared_ptr<lock_state> what;
+    std::shared_ptr<lock_descriptor> what;
     wait_limit how_long;
     cancel_path<acquire_op> cancel;
     acquire_op::handler_type handler;
@@ -67,7 +67,8 @@ void start_acquire::begin(completion_handler<lease_signature> handler)
     client.initiate(acquire_start{std::move(lock), limit, std::move(cancel), std::move(handler)});
 }
 
-std::exception_ptr explained(std::shared_ptr<lock_state> const& lock, boost::system::error_code ec) noexcept
+std::exception_ptr explained(std::shared_ptr<lock_descriptor> const& lock,
+                             boost::system::error_code ec) noexcept
 {
     try {
         if (ec == boost::system::errc::not_enough_memory)
@@ -78,15 +79,15 @@ std::exception_ptr explained(std::shared_ptr<lock_state> const& lock, boost::sys
     }
 }
 
-std::shared_ptr<lock_state> lock_access::present(std::shared_ptr<lock_state> one)
+std::shared_ptr<lock_descriptor> lock_access::present(std::shared_ptr<lock_descriptor> one)
 {
-    auto heir = one->client().heir_of(*one);
-    return heir ? heir : std::move(one);
+    auto successor = one->client().successor_of(*one);
+    return successor ? successor : std::move(one);
 }
 
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view name,
-                                              all_options const& options, kind::lock_kind const& type,
-                                              kind::lock_terms terms)
+std::shared_ptr<lock_descriptor> lock_access::make(client& owner, std::string_view name,
+                                                   all_options const& options, kind::lock_kind const& type,
+                                                   kind::lock_terms terms)
 {
     return owner.engines_->with_current([&](engine& present) {
         check(name, options, type, present.settings());
@@ -94,14 +95,14 @@ std::shared_ptr<lock_state> lock_access::make(client& owner, std::string_view na
     });
 }
 
-std::shared_ptr<lock_state> lock_access::with_terms(lock_state const& one, kind::lock_terms terms)
+std::shared_ptr<lock_descriptor> lock_access::with_terms(lock_descriptor const& one, kind::lock_terms terms)
 {
     return one.client().make_like(one, std::move(terms));
 }
 
 // rule M1
-std::shared_ptr<lock_state> lock_access::make(client& owner, std::vector<std::string_view> names,
-                                              all_options const& options, kind::lock_kind const& type)
+std::shared_ptr<lock_descriptor> lock_access::make(client& owner, std::vector<std::string_view> names,
+                                                   all_options const& options, kind::lock_kind const& type)
 {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
@@ -135,20 +136,20 @@ std::string const& any_lock::name() const noexcept
 
 lock_options const& any_lock::options() const noexcept
 {
-    return state_->plan->options;
+    return state_->config->options;
 }
 
 std::span<std::string const> any_lock::several_names() const noexcept
 {
-    return state_->key().several;
+    return state_->redis_key().several;
 }
 
 std::size_t any_lock::waiting() const noexcept
 {
     try {
-        return detail::lock_access::present(state_)->wanted->waiting();
+        return detail::lock_access::present(state_)->key->waiting();
     } catch (std::bad_alloc const&) {
-        return state_->wanted->waiting();
+        return state_->key->waiting();
     }
 }
 

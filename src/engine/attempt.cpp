@@ -28,17 +28,17 @@ attempt::~attempt()
 }
 
 // rule A3
-boost::system::error_code attempt::provide(lock_state const& lock) noexcept
+boost::system::error_code attempt::provide(lock_descriptor const& lock) noexcept
 {
     try {
-        bool const slotted = lock.plan->kind.slotted;
-        auto const wanted = kind::permits_of(lock.plan->kind_terms);
-        auto permits = slotted ? std::make_unique<kind::permit_list>(wanted) : nullptr;
-        auto choice = slotted
+        bool const has_permits = lock.config->kind.has_permits;
+        auto const wanted = kind::permits_of(lock.config->kind_terms);
+        auto permits = has_permits ? std::make_unique<kind::permit_list>(wanted) : nullptr;
+        auto choice = has_permits
                           ? std::make_unique<core::permit_choice>(nodes().size(), kind::longest_list(wanted))
                           : nullptr;
-        if (!undo_)
-            undo_ = &runtime_.clean.prepare();
+        if (!rollback_)
+            rollback_ = &runtime_.clean.prepare();
         if (!block_)
             block_ = runtime_.lease_blocks.take();
         nonce_ = runtime_.its.fresh_nonce();
@@ -53,21 +53,22 @@ boost::system::error_code attempt::provide(lock_state const& lock) noexcept
 }
 
 // rule Q10
-void attempt::start(std::shared_ptr<lock_state> const& lock, bool in_turn, std::string_view given_up)
+void attempt::start(std::shared_ptr<lock_descriptor> const& lock, bool meeting_node_first,
+                    std::string_view given_up)
 {
-    giver_.reset();
+    previous_owner_.reset();
     given_up_ = given_up;
     begin(lock);
     heed_queue_node();
-    auto const first = in_turn ? runtime_.lines.meeting_node(*lock_) : std::nullopt;
-    first ? ask_in_turn(*first) : ask_all();
+    auto const first = meeting_node_first ? runtime_.registry.meeting_node(*lock_) : std::nullopt;
+    first ? ask_meeting_node_first(*first) : ask_all();
 }
 
 // rules Q6 and K6
-void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& handed)
+void attempt::claim(std::shared_ptr<lock_descriptor> const& lock, remote_handoff const& handed)
 {
-    nonce_ = handed.heir;
-    giver_ = handed.giver;
+    nonce_ = handed.next_owner;
+    previous_owner_ = handed.previous_owner;
     claimed_name_ = handed.which;
     begin(lock);
     if (choice_)
@@ -76,33 +77,33 @@ void attempt::claim(std::shared_ptr<lock_state> const& lock, inheritance const& 
     ask_all();
 }
 
-/// An attempt that has not stood in the queue passes nobody there (rule Q10).
+/// An unqueued attempt does not overtake queued waiters (rule Q10).
 void attempt::heed_queue_node()
 {
     if (!type().heeds())
         return;
-    auto const node = runtime_.lines.meeting_node(*lock_);
+    auto const node = runtime_.registry.meeting_node(*lock_);
     if (node)
         votes_.heed(*node);
     if (choice_)
         choice_->vote(node);
 }
 
-void attempt::begin(std::shared_ptr<lock_state> const& lock)
+void attempt::begin(std::shared_ptr<lock_descriptor> const& lock)
 {
     lock_ = lock;
-    plan_ = lock_->plan.get();
+    config_ = lock_->config.get();
     open_round();
     open_ = true;
     claim_.reset();
     pauses_ = asked_again_ = false;
-    in_turn_ = false;
+    meeting_node_first_ = false;
     asked_ = queued_ = refused_ = {};
     if (choice_)
         start_ = static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() %
-                                            kind::permits_of(plan_->kind_terms).limit);
+                                            kind::permits_of(config_->kind_terms).limit);
     if (type().counts())
-        proposal_ = core::proposal(lock_->wanted->highest_number(), runtime_.loop().machine().wall_clock());
+        proposal_ = core::proposal(lock_->key->highest_number(), runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
     for (node_report& row : rows_)
         row.clear();
@@ -112,24 +113,24 @@ void attempt::begin(std::shared_ptr<lock_state> const& lock)
 void attempt::time_out()
 {
     if (auto const then = choose_first(); then != step::pending)
-        return follow(then);
+        return act_on(then);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i)) {
             rows_[i].result = node_result::timed_out;
             tell_vote(i, rows_[i]);
         }
-    follow(votes_.time_out());
+    act_on(votes_.time_out());
 }
 
 void attempt::expire()
 {
-    if (in_turn_ && !core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now()))
+    if (meeting_node_first_ && !core::reached(votes_.sent() + config_->node_timeout, runtime_.loop().now()))
         return ask_all(); // the first is silent
     if (pauses_)
         return claim_again();
-    if (!core::reached(votes_.sent() + plan_->node_timeout, runtime_.loop().now())) {
+    if (!core::reached(votes_.sent() + config_->node_timeout, runtime_.loop().now())) {
         await_answers(); // others may be asked once more
-        return follow(choice_ ? choose_first() : votes_.heed_no_longer());
+        return act_on(choice_ ? choose_first() : votes_.heed_no_longer());
     }
     if (waits_behind_others())
         runtime_.limit.too_many(votes_.sent());
@@ -145,7 +146,7 @@ bool attempt::waits_behind_others() const
     return false;
 }
 
-void attempt::follow(step what)
+void attempt::act_on(step what)
 {
     switch (what == step::pending ? settle_permits() : what) {
     case step::pending: return;
@@ -179,7 +180,7 @@ void attempt::decide_won()
 
 bool attempt::too_late(core::instant now) const
 {
-    return core::reached(core::deadline(votes_.sent(), plan_->terms.ttl), now);
+    return core::reached(core::deadline(votes_.sent(), config_->terms.ttl), now);
 }
 
 /// Returns the nodes to which the vote was sent, and that did not refuse it.
@@ -198,33 +199,33 @@ core::node_set attempt::take_back()
 {
     close();
     choice_.reset();
-    lock_->wanted->publish(rows_);
+    lock_->key->publish(rows_);
     core::node_set perhaps = asked_;
     if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
         perhaps.erase(refused_);
     if (perhaps.empty())
         return {};
-    constexpr core::fence no_term = 0; // others may lead with what we proposed (rule EL2)
+    constexpr core::fence no_term = 0; // another leader may have the term that we proposed (rule EL2)
     // A vote may wait for a connection before it is executed.
-    core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + plan_->key_ttl;
-    runtime_.clean.start(*std::exchange(undo_, nullptr), {{lock_->wanted, &type(), nonce_, no_term}, expires},
-                         perhaps, reached());
+    core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + config_->key_ttl;
+    runtime_.clean.start(*std::exchange(rollback_, nullptr),
+                         {{lock_->key, &type(), nonce_, no_term}, expires}, perhaps, reached());
     return perhaps;
 }
 
-void attempt::tell_of_nodes(lock_state const& lock)
+void attempt::tell_of_nodes(lock_descriptor const& lock)
 {
     for (unsigned i = 0; i != nodes().size(); ++i) {
         rows_[i].clear();
         nodes().explain(i, lock, rows_[i]);
     }
-    lock.wanted->publish(rows_);
+    lock.key->publish(rows_);
 }
 
-boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_state> const& lock,
+boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_descriptor> const& lock,
                                                      unsigned attempts, core::duration waited)
 {
-    lock_->wanted->publish_success(rows_);
+    lock_->key->publish_success(rows_);
     if (permits_)
         permits_->assign(choice_->set());
     lease_ = ::new (std::exchange(block_, nullptr))
@@ -276,7 +277,7 @@ bool attempt::hears_too_few() const
     core::attempt so_far = votes_;
     bool const lost = so_far.time_out() == step::lost;
     auto const since = core::elapsed(votes_.sent(), runtime_.loop().now());
-    return since >= plan_->node_timeout / 8 && lost && !so_far.contended();
+    return since >= config_->node_timeout / 8 && lost && !so_far.contended();
 }
 
 void attempt::tell_vote(observer& watcher, unsigned node, node_report const& row) const

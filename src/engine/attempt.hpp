@@ -10,15 +10,15 @@
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/lock_plan.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_config.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/replies.hpp"
+#include "engine/rollback.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
-#include "engine/undo.hpp"
 #include "kind/kind.hpp"
 #include "kind/semaphore.hpp"
 #include "net/connect.hpp"
@@ -40,11 +40,11 @@
 
 namespace redlock::detail {
 
-/// A lock that was handed over, to be claimed from the nodes.
-struct inheritance {
-    nonce heir;
-    nonce giver; ///< the heir's, where the lock was free
-    /// For how long it has passed from one to the next; nothing: it was free.
+/// A lock that another client handed to a position of ours. It has to be claimed from the nodes.
+struct remote_handoff {
+    nonce next_owner;
+    nonce previous_owner; ///< the next owner's own, if the lock was free
+    /// How long the lock has passed from owner to owner. Empty: it was free.
     std::optional<core::duration> passed{};
     std::uint8_t which = 0;             ///< index of the name that was handed over
     std::string permits{};              ///< a semaphore's
@@ -56,64 +56,64 @@ class attempt_listener {
 public:
     virtual void on_won() = 0;
     virtual void on_lost(errc cause) = 0;
-    /// All that was sent is answered.
+    /// All commands are answered.
     virtual void on_drained() = 0;
 
 protected:
     ~attempt_listener() = default;
 };
 
-/// One attempt: the five steps of the Redlock page. Note the time, ask the nodes, count, compare with the validity, and
-/// take everything back if it came to nothing. Used again for the next attempt, so it has members for both ends of one: what
-/// a lease or an undo will need is taken before the first vote.
+/// One attempt: the five steps of the Redlock page. Note the time, ask the nodes, count the votes, compare with the
+/// validity, and take the votes back if it is lost. The object is used for many attempts. It takes the memory for a
+/// lease and for a rollback before the first vote.
 class attempt final : private round<attempt>, private core::timer {
 public:
     attempt(runtime&, attempt_listener&);
     ~attempt();
 
     /// Allocates everything that an attempt and either end of it need, so that sent votes do not fail for lack of memory.
-    [[nodiscard]] boost::system::error_code provide(lock_state const&) noexcept;
-    /// \param in_turn ask first where all meet (rule W3)
-    /// \param given_up nonces of others that it may take the place of (rule M8); must stay until it is decided
-    void start(std::shared_ptr<lock_state> const&, bool in_turn, std::string_view given_up);
-    /// The votes of the one whom the lock is handed to (rule Q6).
-    void claim(std::shared_ptr<lock_state> const&, inheritance const&);
-    /// Time is up: who has not answered now does not count.
+    [[nodiscard]] boost::system::error_code provide(lock_descriptor const&) noexcept;
+    /// \param meeting_node_first ask the node first where all contenders meet (rule W3)
+    /// \param given_up nonces that its votes may replace (rule M8); must live until it is decided
+    void start(std::shared_ptr<lock_descriptor> const&, bool meeting_node_first, std::string_view given_up);
+    /// Sends the claim of a next owner (rule Q6).
+    void claim(std::shared_ptr<lock_descriptor> const&, remote_handoff const&);
+    /// Ends the wait: a node that has not answered does not count.
     void time_out();
-    /// Everywhere but where the vote was certainly not executed: a reply may have been lost, not the vote (rule A6).
-    /// \return where that may be
+    /// Takes the votes back on all nodes that may have executed one: only the reply may be lost (rule A6).
+    /// \return these nodes
     [[nodiscard]] core::node_set take_back();
-    /// Instead of what they answered, into the lock's table: what is known of the nodes without asking them.
-    void tell_of_nodes(lock_state const&);
+    /// Replaces the lock's table by what is known of the nodes without asking them.
+    void tell_of_nodes(lock_descriptor const&);
     /// Makes the lease of a won attempt.
     /// \param lock of the operation that gets it, which may not be the one that the attempt began for
-    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(std::shared_ptr<lock_state> const& lock,
+    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(std::shared_ptr<lock_descriptor> const& lock,
                                                               unsigned attempts, core::duration waited);
-    /// There is no next attempt for now: gives back what it has. The lock is kept while answers are on their way.
+    /// No attempt follows for now: frees the reserved memory. The lock is kept until all answers have come.
     void finish();
-    /// All that was sent is answered.
+    /// All commands are answered.
     [[nodiscard]] bool drained() const { return round::drained(); }
     /// Lets go of the lock and the lease.
     void discard();
 
-    /// Another attempt has another one.
-    [[nodiscard]] std::uint32_t number() const { return round::round_number(); }
-    /// Are others asked only when the first has granted?
-    [[nodiscard]] bool asks_in_turn() const { return in_turn_; }
-    [[nodiscard]] bool claims() const { return giver_.has_value(); }
-    /// Of several names: which one was handed over to it?
+    /// Returns a number that differs for each attempt.
+    [[nodiscard]] std::uint32_t round_number() const { return round::round_number(); }
+    /// Are the other nodes asked only after the meeting node has granted?
+    [[nodiscard]] bool asks_meeting_node_first() const { return meeting_node_first_; }
+    [[nodiscard]] bool claims() const { return previous_owner_.has_value(); }
+    /// Returns the index of the name that was handed over, among several names.
     [[nodiscard]] std::uint8_t claimed_name() const { return claimed_name_; }
-    /// Does its time tell of a round trip? Not if it paused before it asked again.
+    /// Can its duration measure a round trip? Not if it paused and asked again.
     [[nodiscard]] bool is_one_round() const { return !asked_again_; }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
     [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
-    /// Nodes where others have the lock.
+    /// Returns the nodes where another client has the lock.
     [[nodiscard]] core::node_set refused() const { return refused_; }
     [[nodiscard]] core::node_census census() const;
-    /// Is its validity over?
+    /// Would a lease of this attempt have expired?
     [[nodiscard]] bool too_late(core::instant now) const;
-    /// Counted as it stands, after more time than nodes take that are well: too few?
+    /// Do too few nodes answer, although healthy ones would have answered by now?
     [[nodiscard]] bool hears_too_few() const;
 
 private:
@@ -121,7 +121,7 @@ private:
     using step = core::attempt::step;
 
     [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
-    [[nodiscard]] kind::lock_kind const& type() const { return plan_->kind; }
+    [[nodiscard]] kind::lock_kind const& type() const { return config_->kind; }
     void append(std::string& out, kind::request, redis::script_form) const;
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late)
     {
@@ -134,12 +134,12 @@ private:
     void on_drained();
     void expire() override;
 
-    void begin(std::shared_ptr<lock_state> const&);
+    void begin(std::shared_ptr<lock_descriptor> const&);
     [[nodiscard]] kind::request vote_request() const
     {
         return claims() ? kind::request::claim : kind::request::vote;
     }
-    void ask_in_turn(unsigned node);
+    void ask_meeting_node_first(unsigned node);
     void ask_all();
     [[nodiscard]] bool is_refused_elsewhere() const;
     [[nodiscard]] bool will_claim_again();
@@ -156,8 +156,8 @@ private:
     void fill(node_report& row, node_answer const&) const;
     void on_late_vote(node_answer const&);
     [[nodiscard]] step fail_vote(unsigned node, kind::request, net::failure const&);
-    void follow(step);
-    void follow_vote(unsigned node, step);
+    void act_on(step);
+    void act_on_vote(unsigned node, step);
     void on_permits(node_answer const&, kind::grant const&);
     void on_late_permits(node_answer const&);
     [[nodiscard]] step choose_first();
@@ -179,11 +179,11 @@ private:
 
     // Members that every reply uses are adjacent: at depth, cold memory costs most.
     runtime& runtime_;
-    lock_plan const* plan_ = nullptr; ///< the lock's: shared by many, and so never cold
+    lock_config const* config_ = nullptr; ///< the lock's: shared by many, and so never cold
     bool open_ = false;
-    bool in_turn_ = false;
+    bool meeting_node_first_ = false;
     core::attempt votes_{core::agreement::majority, 0, {}};
-    std::shared_ptr<lock_state> lock_;
+    std::shared_ptr<lock_descriptor> lock_;
     std::vector<node_report> rows_;
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
@@ -191,7 +191,7 @@ private:
         queued_; ///< nodes where the vote waited for a connection, and that have not been heard of since
     core::node_set refused_; ///< nodes that certainly did not execute the vote
     nonce nonce_;
-    std::optional<nonce> giver_; ///< a claim's previous owner
+    std::optional<nonce> previous_owner_; ///< a claim's previous owner
     std::optional<core::claim> claim_;
     bool pauses_ = false; ///< before the claim is sent again
     std::uint8_t claimed_name_ = 0;
@@ -204,8 +204,8 @@ private:
     unsigned exactly_for_ = 0;                    ///< the node that is told which permits are wanted
 
     attempt_listener& listener_;
-    void* block_ = nullptr; ///< for the lease, should it be won
-    undo* undo_ = nullptr;  ///< for the votes, should it be lost
+    void* block_ = nullptr;        ///< for the lease, should it be won
+    rollback* rollback_ = nullptr; ///< for the votes, should it be lost
 };
 
 extern template class round<attempt>; // instantiated where its answers are handled

@@ -20,7 +20,7 @@ void attempt_limit::leave()
         loop_.enqueue(static_cast<net::task&>(*this));
 }
 
-/// Once for all that were asked before it had an effect.
+/// Halves the limit once for all attempts that were sent before the last change.
 void attempt_limit::too_many(core::instant sent)
 {
     if (core::reached(sent, halved_))
@@ -31,7 +31,7 @@ void attempt_limit::too_many(core::instant sent)
 
 void attempt_limit::forget(limited& one)
 {
-    if (one.place.is_linked())
+    if (one.hook.is_linked())
         waiting_.erase(waiting_.iterator_to(one));
 }
 

@@ -13,24 +13,23 @@ namespace redlock::detail {
 /// An attempt that may have to wait.
 class limited {
 public:
-    using hook =
+    using hook_type =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-    hook place;
+    hook_type hook;
 
-    /// There is room for it.
+    /// The attempt may begin.
     virtual void go_on() = 0;
 
 protected:
     ~limited() = default;
 };
 
-/// How many attempts of a client are under way at once. Servers work off what they are sent one after another, and an
-/// attempt's time runs while its votes stand there in line. Those that are too many stand in line here, in the order of
-/// their coming, before their time begins.
+/// Limits a client's concurrent attempts. A server executes commands one after another, and an attempt's time runs
+/// while its votes wait there. Attempts above the limit wait here, in order, before their time begins.
 ///
-/// How many are too many, the clock tells: of attempts that all stand in line for too long none is ever won, and what
-/// takes their votes back makes the line longer. So they become half as many, and more again as attempts are won. Who
-/// is silent is away, and no reason.
+/// The clock sets the limit. If votes wait for too long in the servers' queues, no attempt is won, and rollbacks make
+/// the queues longer. So a timeout halves the limit, and each won attempt raises it. A node that answers nothing at all
+/// does not count.
 class attempt_limit final : private net::task {
 public:
     static constexpr unsigned most = 16384;
@@ -38,22 +37,23 @@ public:
 
     explicit attempt_limit(net::loop& l) : loop_(l) {}
 
-    /// May an attempt begin? If not, it is told to go on later.
+    /// May an attempt begin? If not, `go_on` is called later.
     [[nodiscard]] bool enter(limited&);
-    /// It was decided, or given up.
+    /// An attempt was decided, or given up.
     void leave();
     /// An attempt was won: there may be room for more.
     void won() { allowed_ = std::min(allowed_ + 1, most); }
-    /// One that was sent then was not answered in time by who has answered others.
+    /// A node answered other commands, but not in time an attempt that was sent then.
     void too_many(core::instant sent);
-    /// It does not wait here any more.
+    /// Removes an attempt that waits here.
     void forget(limited&);
 
 private:
     void run() override;
 
     net::loop& loop_;
-    boost::intrusive::list<limited, boost::intrusive::member_hook<limited, limited::hook, &limited::place>,
+    boost::intrusive::list<limited,
+                           boost::intrusive::member_hook<limited, limited::hook_type, &limited::hook>,
                            boost::intrusive::constant_time_size<false>>
         waiting_;
     unsigned under_way_ = 0;

@@ -64,7 +64,7 @@ void attempt_table::publish(std::mutex& guard, std::vector<node_report>& rows) n
 }
 
 void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes,
-                                kind::sighting const& seen) noexcept
+                                kind::key_observation const& seen) noexcept
 {
     if (seen.who == holder_kind::unknown && !seen.left && !seen.immortal)
         return;

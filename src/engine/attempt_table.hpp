@@ -24,7 +24,7 @@ public:
     /// The same of an attempt that was won. If nodes did nothing but grant it, only which ones is kept.
     void publish_success(std::mutex& guard, std::vector<node_report>& rows) noexcept;
     /// \param nodes their number
-    void note_holder(std::mutex& guard, unsigned node, unsigned nodes, kind::sighting const&) noexcept;
+    void note_holder(std::mutex& guard, unsigned node, unsigned nodes, kind::key_observation const&) noexcept;
     /// \param nodes their names, in order
     /// \param several the names of a lock that has several
     [[nodiscard]] std::vector<node_outcome> outcomes(std::mutex& guard, std::vector<std::string> const& nodes,

@@ -16,41 +16,41 @@ template class round<attempt>;
 
 /// Asks the rendezvous node first, where contending clients find out which of them may go on.
 // rule W3
-void attempt::ask_in_turn(unsigned node)
+void attempt::ask_meeting_node_first(unsigned node)
 {
     auto const then = ask(node, make_draft(vote_request(), nullptr));
-    in_turn_ = then == step::pending && asked_.contains(node);
-    if (in_turn_)
-        return runtime_.loop().schedule_after(*this, runtime_.patience(plan_->node_timeout));
-    then == step::pending ? ask_all() : follow(then);
+    meeting_node_first_ = then == step::pending && asked_.contains(node);
+    if (meeting_node_first_)
+        return runtime_.loop().schedule_after(*this, runtime_.first_answer_timeout(config_->node_timeout));
+    then == step::pending ? ask_all() : act_on(then);
 }
 
 // rule A1
 void attempt::ask_all()
 {
-    in_turn_ = false;
+    meeting_node_first_ = false;
     auto const verdict = ask_the_rest();
     await_answers();
-    follow(verdict);
+    act_on(verdict);
 }
 
 void attempt::await_answers()
 {
-    runtime_.loop().schedule(*this, votes_.sent() + plan_->node_timeout);
+    runtime_.loop().schedule(*this, votes_.sent() + config_->node_timeout);
 }
 
-/// A majority has granted: the queue node may still refuse, but is not waited for as long as others.
+/// A majority has granted. The queue node may still refuse, but its answer is awaited for a shorter time.
 // rule Q10
 void attempt::await_queue_node()
 {
     constexpr core::duration shortest = std::chrono::milliseconds{2};
     core::instant const now = runtime_.loop().now();
-    core::duration const left = core::remaining(votes_.sent() + plan_->node_timeout, now);
-    core::duration const patience = std::max<core::duration>(2 * runtime_.round_trip(), shortest);
-    runtime_.loop().schedule_finely(*this, now + std::min(patience, left));
+    core::duration const left = core::remaining(votes_.sent() + config_->node_timeout, now);
+    core::duration const grace = std::max<core::duration>(2 * runtime_.round_trip(), shortest);
+    runtime_.loop().schedule_finely(*this, now + std::min(grace, left));
 }
 
-/// Of several names: is another one in the way than the one that was handed over?
+/// Is a lock of several names refused for another name than the one that was handed over?
 bool attempt::is_refused_elsewhere() const
 {
     return type().several && std::ranges::any_of(rows_, [&](node_report const& row) {
@@ -84,7 +84,7 @@ void attempt::claim_again()
         verdict = std::max(verdict, ask(i, make_draft(vote_request(), nullptr)));
     }
     await_answers();
-    follow(verdict);
+    act_on(verdict);
 }
 
 attempt::step attempt::ask_the_rest()
@@ -107,17 +107,17 @@ attempt::step attempt::ask_the_rest()
 void attempt::append(std::string& out, kind::request what, redis::script_form form) const
 {
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
-    auto const giver = giver_ ? giver_->text() : given_up_;
-    kind::subject said{lock_->key(), nonce_.text(), number, giver};
-    said.terms = plan_->kind_terms;
-    said.start = start_;
+    auto const previous_owner = previous_owner_ ? previous_owner_->text() : given_up_;
+    kind::command_arguments args{lock_->redis_key(), nonce_.text(), number, previous_owner};
+    args.terms = config_->kind_terms;
+    args.start = start_;
     if (choice_ && what != kind::request::vote) {
-        said.numbers = choice_->set();
-        said.given = choice_->given_by(exactly_for_);
-        if (!giver_)
-            said.giver = nonce_.text(); // the queue node has chosen: no other queue is heeded
+        args.numbers = choice_->set();
+        args.given = choice_->given_by(exactly_for_);
+        if (!previous_owner_)
+            args.previous_owner = nonce_.text(); // the queue node has chosen: no other queue is heeded
     }
-    plan_->commands->append(out, what, said, form);
+    config_->commands->append(out, what, args, form);
 }
 
 attempt::step attempt::ask(unsigned node, draft const& vote)
@@ -140,13 +140,13 @@ void attempt::write_back()
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!votes_.to_write_back().contains(i))
             continue;
-        if (nodes().at(i).make_usable())
+        if (nodes().at(i).ensure_can_send())
             send(i, kind::request::write_back);
         else
             verdict = std::max(verdict, votes_.wrote_back(i, core::vote::failed));
     }
-    runtime_.loop().schedule_after(*this, plan_->node_timeout);
-    follow(verdict);
+    runtime_.loop().schedule_after(*this, config_->node_timeout);
+    act_on(verdict);
 }
 
 void attempt::on_answer(node_answer const& got)
@@ -155,7 +155,7 @@ void attempt::on_answer(node_answer const& got)
     auto const given = choice_ && votes && !got.late ? kind::read_grant(got.what, got.reply) : std::nullopt;
     if (!given)
         count_answer(got);
-    else if (kind::are_permits(kind::permits_of(plan_->kind_terms), given->permits))
+    else if (kind::are_permits(kind::permits_of(config_->kind_terms), given->permits))
         on_permits(got, *given);
     else
         count_answer({got.node, got.what, got.late, {}, got.reply});
@@ -167,13 +167,13 @@ void attempt::on_permits(node_answer const& got, kind::grant const& given)
     queued_.erase(got.node);
     choice_->gave(got.node, given.permits, given.number);
     if (type().counts())
-        lock_->wanted->note_number(given.number);
+        lock_->key->note_number(given.number);
     if (!open_)
         return on_late_permits(got);
     fill(rows_[got.node], got);
     if (choice_->is_awaited())
         await_queue_node();
-    follow_vote(got.node, step::pending);
+    act_on_vote(got.node, step::pending);
 }
 
 void attempt::on_late_permits(node_answer const& got)
@@ -225,7 +225,7 @@ attempt::step attempt::count_permits(unsigned node)
     return then;
 }
 
-/// A lease that is over has given back all that a node may have given it.
+/// A lease that has ended has already given back all permits of the node.
 // rule Q14
 attempt::step attempt::ask_exactly(unsigned node)
 {
@@ -243,8 +243,8 @@ void attempt::count_answer(node_answer const& got)
     queued_.erase(got.node);
     if (got.what != kind::request::write_back)
         return open_ ? on_vote(got) : on_late_vote(got);
-    auto const then = votes_.wrote_back(got.node, vote_of(got.said.what));
-    open_ ? follow(then) : tell_lease(got.node);
+    auto const then = votes_.wrote_back(got.node, vote_of(got.answer.what));
+    open_ ? act_on(then) : tell_lease(got.node);
 }
 
 // rules A5 and K2
@@ -256,14 +256,14 @@ void attempt::on_vote(node_answer const& got)
     if (row.result == node_result::held_by_other)
         refused_.insert(got.node);
     tell_vote(got.node, row);
-    follow_vote(got.node, then);
+    act_on_vote(got.node, then);
 }
 
-/// Not counted, but known (rule H5).
+/// Does not count the vote, but remembers the node's answer (rule H5).
 void attempt::on_late_vote(node_answer const& got)
 {
     (void)count(got);
-    if (got.said.what != kind::answer::meaning::granted || runtime_.its.watcher()) {
+    if (got.answer.what != kind::answer::meaning::granted || runtime_.its.watcher()) {
         node_report ignored;
         fill(ignored, got);
         if (ignored.result == node_result::held_by_other)
@@ -291,8 +291,8 @@ void attempt::fill(node_report& row, node_answer const& got) const
 attempt::step attempt::count(node_answer const& got)
 {
     if (type().counts())
-        lock_->wanted->note_number(got.said.number);
-    return votes_.voted(got.node, vote_of(got.said.what), got.said.number);
+        lock_->key->note_number(got.answer.number);
+    return votes_.voted(got.node, vote_of(got.answer.what), got.answer.number);
 }
 
 void attempt::on_silence(unsigned node, kind::request what, bool late, net::failure const& why)
@@ -302,8 +302,8 @@ void attempt::on_silence(unsigned node, kind::request what, bool late, net::fail
     if (late || !open_)
         return;
     if (what == kind::request::write_back)
-        return follow(votes_.wrote_back(node, core::vote::failed));
-    follow_vote(node, fail_vote(node, what, why));
+        return act_on(votes_.wrote_back(node, core::vote::failed));
+    act_on_vote(node, fail_vote(node, what, why));
 }
 
 /// A vote that waited for a connection to a young node has not been sent: the node may be old enough for this lock.
@@ -319,16 +319,16 @@ attempt::step attempt::fail_vote(unsigned node, kind::request what, net::failure
     return votes_.voted(node, core::vote::failed);
 }
 
-/// A refusal at the rendezvous node is a rival who got there before, and goes on to the others. Not to be in his way is
-/// what makes one of us succeed.
-void attempt::follow_vote(unsigned node, step then)
+/// If the rendezvous node refuses, a rival was first there, and asks the other nodes now. This attempt leaves them to
+/// the rival, so that one of both succeeds.
+void attempt::act_on_vote(unsigned node, step then)
 {
-    if (!in_turn_ || then != step::pending)
-        return follow(then);
+    if (!meeting_node_first_ || then != step::pending)
+        return act_on(then);
     switch (rows_[node].result) {
     case node_result::pending: return; // it is asked again
     case node_result::granted: return ask_all();
-    case node_result::held_by_other: return follow(votes_.give_way());
+    case node_result::held_by_other: return act_on(votes_.give_way());
     default: return ask_all();
     }
 }

@@ -174,11 +174,11 @@ client::executor_type const& client::start_change::executor() const noexcept
 
 void client::start_change::begin(detail::completion_handler<signature> handler)
 {
-    std::optional<detail::succession::proposal> next;
+    std::optional<detail::succession::node_change> next;
     try {
         next.emplace(engines->prepare(std::move(nodes)));
     } catch (lock_error const& e) {
-        if (std::exception_ptr* const told = handler.story())
+        if (std::exception_ptr* const told = handler.diagnostics())
             *told = std::current_exception();
         return boost::asio::post(executor(),
                                  [ec = e.code(), handler = std::move(handler)]() mutable { handler(ec); });

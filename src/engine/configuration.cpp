@@ -288,12 +288,13 @@ milliseconds shortest_fence(lock_options const& options)
     return 10 * core::key_ttl(options.ttl, slack_of(options));
 }
 
-/// Other clients were told the same, and would let a restarted node vote while this lock's key is still missing (C6).
-void check_promised_length(milliseconds key_ttl, core::duration longest_key)
+/// Other clients rely on the same value. They would let a restarted node vote while this lock's key is still missing
+/// (C6).
+void check_promised_length(milliseconds key_ttl, core::duration longest_key_life)
 {
-    require(longest_key == core::duration::zero() || key_ttl <= longest_key,
+    require(longest_key_life == core::duration::zero() || key_ttl <= longest_key_life,
             "ttl and slack are " + text(key_ttl) + " together, above admission.longest_ttl (" +
-                text(std::chrono::duration_cast<milliseconds>(longest_key)) +
+                text(std::chrono::duration_cast<milliseconds>(longest_key_life)) +
                 "), which no lock on these nodes may exceed");
 }
 
@@ -333,7 +334,7 @@ bool allows_cluster(client_settings const& client)
 /// A node of a cluster refuses a script whose keys belong to different slots. The marker is one of them.
 void check_marker_tag(kind::lock_kind const& type, client_settings const& client)
 {
-    bool const tagged = !hash_tag(redis::name_beside(client.key_prefix, redis::marker_name)).empty();
+    bool const tagged = !hash_tag(redis::joined_name(client.key_prefix, redis::marker_name)).empty();
     require(
         tagged || !type.marked || !allows_cluster(client),
         "fenced locks and elections on nodes of a cluster (admission.allow_cluster_node) need a hash tag in "

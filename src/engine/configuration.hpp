@@ -28,7 +28,7 @@ struct client_settings {
     core::duration node_timeout;                  ///< zero: reckoned per lock
     core::duration connect_timeout;               ///< the longest of all nodes
     std::vector<core::admission_terms> admission; ///< one for each peer
-    core::duration longest_ttl; ///< for any client's keys; zero: not set, this client's own decide
+    core::duration longest_ttl; ///< for any client's keys; zero: unknown, this client's own count
     std::string key_prefix;
     std::shared_ptr<observer> watcher;
 };
@@ -45,7 +45,7 @@ void check(std::string_view name, all_options const&, kind::lock_kind const&, cl
 void check(std::vector<std::string_view> const& names, all_options const&, kind::lock_kind const&,
            client_settings const&);
 
-/// The slack and the times that a lock really has: what is checked is what is used.
+/// Return the slack and the times that a lock really uses.
 [[nodiscard]] std::chrono::milliseconds slack_of(lock_options const&);
 [[nodiscard]] core::duration node_timeout_of(lock_options const&, client_settings const&);
 [[nodiscard]] std::chrono::milliseconds fence_ttl_of(all_options const&);

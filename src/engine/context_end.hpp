@@ -20,8 +20,9 @@ class engine;
 [[nodiscard]] std::shared_ptr<engine> make_engine(net::any_io_executor, config const&,
                                                   std::shared_ptr<net::machine>);
 
-/// Tells engines that their context is being destroyed, or is a forked child's (`notify_fork`). What waits in an engine is the user's, and may own what owns the
-/// engine (a coroutine that owns its client): nothing but the context's end can undo such a knot.
+/// Tells engines that their context is being destroyed, or is a forked child's (`notify_fork`). A handler that waits in
+/// an engine may own the engine, as a coroutine that owns its client does. Only the context's end can break such a
+/// cycle.
 class context_end final : public boost::asio::execution_context::service {
 public:
     using key_type = context_end;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "kind/election.hpp"
 
+#include "engine/announcement.hpp"
 #include "engine/cancellation.hpp"
 #include "engine/configuration.hpp"
 #include "engine/engine.hpp"
 #include "engine/held_lease.hpp"
+#include "engine/leader_watch.hpp"
 #include "engine/lock_access.hpp"
-#include "engine/lock_state.hpp"
-#include "engine/observation.hpp"
-#include "engine/proclamation.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/wait_op.hpp"
 #include "kind/kind.hpp"
 #include <redlock/detail/lock_operations.hpp>
@@ -70,7 +70,7 @@ struct campaign_step {
 
 /// The acquisition tells the campaign's handler itself why it failed.
 template <class Default>
-struct associated_story<campaign_step, Default> {
+struct associated_diagnostics<campaign_step, Default> {
     using type = std::exception_ptr*;
     static type get(campaign_step const& step, Default const& = {}) noexcept;
 };
@@ -112,19 +112,19 @@ struct campaign {
 
     /// Gives the lease back.
     // rule EL6
-    void fail(boost::system::error_code ec, std::exception_ptr const& story)
+    void fail(boost::system::error_code ec, std::exception_ptr const& diagnostics)
     {
-        if (std::exception_ptr* const told = handler.story())
-            *told = story;
+        if (std::exception_ptr* const told = handler.diagnostics())
+            *told = diagnostics;
         won = {};
         handler(ec, leadership());
     }
 
     campaign(std::string const& value, handler_type&& told)
-        : said(std::make_unique<proclamation>(value)), handler(std::move(told))
+        : said(std::make_unique<announcement>(value)), handler(std::move(told))
     {}
 
-    std::unique_ptr<proclamation> said;
+    std::unique_ptr<announcement> said;
     handler_type handler;
     boost::asio::cancellation_signal stop{};
     leadership won{};
@@ -146,10 +146,10 @@ void campaign_step::operator()(boost::system::error_code ec) const
 }
 
 template <class Default>
-std::exception_ptr* associated_story<campaign_step, Default>::get(campaign_step const& step,
-                                                                  Default const&) noexcept
+std::exception_ptr* associated_diagnostics<campaign_step, Default>::get(campaign_step const& step,
+                                                                        Default const&) noexcept
 {
-    return step.of->handler.story();
+    return step.of->handler.diagnostics();
 }
 
 boost::asio::any_io_executor const& start_campaign::executor() const noexcept
@@ -161,7 +161,7 @@ void start_campaign::begin(completion_handler<leadership_signature> handler)
 {
     auto const& own = executor();
     if (is_too_long(value)) {
-        if (std::exception_ptr* const told = handler.story())
+        if (std::exception_ptr* const told = handler.diagnostics())
             *told = why_too_long(lock->name(), value.size());
         return boost::asio::post(own, [handler = std::move(handler)]() mutable {
             handler(make_error_code(errc::misconfigured), leadership());
@@ -178,11 +178,11 @@ void start_campaign::begin(completion_handler<leadership_signature> handler)
 
 namespace {
 
-struct observation_start {
+struct leader_watch_start {
     void operator()(engine& self)
     {
         engine& on = self.present(what);
-        observation& started = on.new_observation();
+        leader_watch& started = on.new_leader_watch();
         cancel.lead_to(on, started);
         started.start(std::move(what), std::move(known), std::move(handler));
         cancel.arrived(started);
@@ -190,31 +190,31 @@ struct observation_start {
 
     void fail(boost::system::error_code ec)
     {
-        if (std::exception_ptr* const story = handler.story())
-            *story = explained(what, ec);
+        if (std::exception_ptr* const diagnostics = handler.diagnostics())
+            *diagnostics = explained(what, ec);
         handler(ec, leader_info());
     }
 
-    std::shared_ptr<lock_state> what;
+    std::shared_ptr<lock_descriptor> what;
     std::optional<leader_info> known;
-    cancel_path<observation> cancel;
-    observation::handler_type handler;
+    cancel_path<leader_watch> cancel;
+    leader_watch::handler_type handler;
 };
 
 } // namespace
 
-boost::asio::any_io_executor const& start_observation::executor() const noexcept
+boost::asio::any_io_executor const& start_leader_watch::executor() const noexcept
 {
     return lock->client().executor();
 }
 
-void start_observation::begin(completion_handler<leader_signature> handler)
+void start_leader_watch::begin(completion_handler<leader_signature> handler)
 {
     lock = lock_access::present(std::move(lock));
     engine& client = lock->client();
-    cancel_path<observation> cancel(client, handler.slot());
+    cancel_path<leader_watch> cancel(client, handler.slot());
     client.initiate(
-        observation_start{std::move(lock), std::move(known), std::move(cancel), std::move(handler)});
+        leader_watch_start{std::move(lock), std::move(known), std::move(cancel), std::move(handler)});
 }
 
 } // namespace detail
@@ -236,7 +236,7 @@ std::string const& election::name() const noexcept
 
 lock_options const& election::options() const noexcept
 {
-    return lock_->plan->options;
+    return lock_->config->options;
 }
 
 lock_error election::explain(boost::system::error_code ec) const
@@ -253,14 +253,14 @@ void leadership::start_proclaim::begin(detail::completion_handler<void(boost::sy
 {
     auto& client = held->client();
     if (detail::is_too_long(value)) {
-        if (std::exception_ptr* const told = handler.story())
+        if (std::exception_ptr* const told = handler.diagnostics())
             *told = detail::why_too_long(held->lock().name(), value.size());
         return boost::asio::post(client.executor(), [handler = std::move(handler)]() mutable {
             handler(make_error_code(errc::misconfigured));
         });
     }
     detail::cancel_path<detail::wait_op> cancel(client, handler.slot());
-    auto work = [held = std::move(held), said = std::make_unique<detail::proclamation>(value)](
+    auto work = [held = std::move(held), said = std::make_unique<detail::announcement>(value)](
                     detail::engine&, detail::wait_op& waiting) mutable {
         held->proclaim(std::move(said), waiting);
     };

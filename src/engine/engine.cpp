@@ -19,39 +19,41 @@ engine::~engine()
     runtime_.clean.drop_keys();
 }
 
-std::shared_ptr<lock_plan const> engine::plan_of(all_options const& options, kind::lock_kind const& type,
-                                                 kind::lock_terms terms)
+std::shared_ptr<lock_config const> engine::config_of(all_options const& options, kind::lock_kind const& type,
+                                                     kind::lock_terms terms)
 {
-    auto plan = plans_.get(shared_from_this(), runtime_, settings(), options, type, std::move(terms));
-    runtime_.nodes.expect_keys(plan->key_ttl, plan->terms.slack);
-    return plan;
+    auto config = configs_.get(shared_from_this(), runtime_, settings(), options, type, std::move(terms));
+    runtime_.nodes.expect_keys(config->key_ttl, config->terms.slack);
+    return config;
 }
 
-std::shared_ptr<lock_state> engine::make_lock(std::string name, all_options const& options,
-                                              kind::lock_kind const& type, kind::lock_terms terms)
+std::shared_ptr<lock_descriptor> engine::make_lock(std::string name, all_options const& options,
+                                                   kind::lock_kind const& type, kind::lock_terms terms)
 {
-    return std::make_shared<lock_state>(plan_of(options, type, std::move(terms)), keys_.at(std::move(name)));
+    return std::make_shared<lock_descriptor>(config_of(options, type, std::move(terms)),
+                                             keys_.at(std::move(name)));
 }
 
-std::shared_ptr<lock_state> engine::make_lock(std::vector<std::string> names, all_options const& options,
-                                              kind::lock_kind const& type)
+std::shared_ptr<lock_descriptor> engine::make_lock(std::vector<std::string> names, all_options const& options,
+                                                   kind::lock_kind const& type)
 {
-    return std::make_shared<lock_state>(plan_of(options, type), new key_group(keys_, std::move(names)));
+    return std::make_shared<lock_descriptor>(config_of(options, type),
+                                             new key_group(keys_, std::move(names)));
 }
 
-std::shared_ptr<lock_state> engine::make_like(lock_state const& other)
+std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other)
 {
-    auto const plan = plan_of(other.plan->options, other.plan->kind, other.plan->kind_terms);
-    auto const several = other.key().several;
+    auto const config = config_of(other.config->options, other.config->kind, other.config->kind_terms);
+    auto const several = other.redis_key().several;
     if (several.empty())
-        return std::make_shared<lock_state>(plan, keys_.at(other.name()));
-    return std::make_shared<lock_state>(plan, new key_group(keys_, {several.begin(), several.end()}));
+        return std::make_shared<lock_descriptor>(config, keys_.at(other.name()));
+    return std::make_shared<lock_descriptor>(config, new key_group(keys_, {several.begin(), several.end()}));
 }
 
-std::shared_ptr<lock_state> engine::make_like(lock_state const& other, kind::lock_terms terms)
+std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other, kind::lock_terms terms)
 {
-    return std::make_shared<lock_state>(plan_of(other.plan->options, other.plan->kind, std::move(terms)),
-                                        other.wanted);
+    return std::make_shared<lock_descriptor>(
+        config_of(other.config->options, other.config->kind, std::move(terms)), other.key);
 }
 
 std::shared_ptr<engine> engine::successor() const
@@ -59,7 +61,7 @@ std::shared_ptr<engine> engine::successor() const
     if (!retired_.load(std::memory_order_acquire))
         return nullptr;
     auto const its = [this] {
-        std::scoped_lock const guard(heirs_);
+        std::scoped_lock const guard(successor_guard_);
         return next_;
     }();
     auto further = its->successor(); // there was no memory for leaving the keys to that
@@ -67,23 +69,23 @@ std::shared_ptr<engine> engine::successor() const
 }
 
 /// As long as the lock is there, so that what its attempts come to is found again.
-std::shared_ptr<lock_state> engine::heir_of(lock_state& lock)
+std::shared_ptr<lock_descriptor> engine::successor_of(lock_descriptor& lock)
 {
     auto const its = successor();
     if (!its)
         return nullptr;
-    std::scoped_lock const guard(heirs_);
-    if (!lock.heir || &lock.heir->client() != its.get())
-        lock.heir = its->make_like(lock);
-    return lock.heir;
+    std::scoped_lock const guard(successor_guard_);
+    if (!lock.successor || &lock.successor->client() != its.get())
+        lock.successor = its->make_like(lock);
+    return lock.successor;
 }
 
-engine& engine::present(std::shared_ptr<lock_state>& lock)
+engine& engine::present(std::shared_ptr<lock_descriptor>& lock)
 {
-    auto heir = heir_of(*lock);
-    if (!heir)
+    auto successor = successor_of(*lock);
+    if (!successor)
         return *this;
-    lock = std::move(heir);
+    lock = std::move(successor);
     engine& its = lock->client();
     its.loop().request_turn();
     return its;

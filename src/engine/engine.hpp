@@ -8,10 +8,10 @@
 #include "engine/held_lease.hpp"
 #include "engine/inspector.hpp"
 #include "engine/key_queue.hpp"
-#include "engine/lock_plan.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/leader_watch.hpp"
+#include "engine/lock_config.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
-#include "engine/observation.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
@@ -39,8 +39,8 @@
 
 namespace redlock::detail {
 
-/// One client: what its operations, queues and leases work with, and its end. Everything but what is marked otherwise is
-/// called on the client's executor.
+/// One client: its operations, queues and leases, and its end. Functions are called on the client's executor unless
+/// marked otherwise.
 class engine final : public std::enable_shared_from_this<engine>,
                      private group_listener,
                      private net::task,
@@ -56,17 +56,17 @@ public:
     [[nodiscard]] net::loop& loop() { return runtime_.loop(); }
     [[nodiscard]] client_settings const& settings() const { return runtime_.its.settings(); }
     [[nodiscard]] std::vector<node_status> nodes() const { return runtime_.nodes.statuses(); }
-    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::string name, all_options const&,
-                                                        kind::lock_kind const&, kind::lock_terms);
+    [[nodiscard]] std::shared_ptr<lock_descriptor> make_lock(std::string name, all_options const&,
+                                                             kind::lock_kind const&, kind::lock_terms);
     /// \param names sorted, and each of them once
-    [[nodiscard]] std::shared_ptr<lock_state> make_lock(std::vector<std::string> names, all_options const&,
-                                                        kind::lock_kind const&);
+    [[nodiscard]] std::shared_ptr<lock_descriptor> make_lock(std::vector<std::string> names,
+                                                             all_options const&, kind::lock_kind const&);
     /// A lock of the same names and options on other terms.
-    [[nodiscard]] std::shared_ptr<lock_state> make_like(lock_state const&, kind::lock_terms);
+    [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&, kind::lock_terms);
     /// The same lock, of the client's present nodes; null: it is that already.
     /// \throws std::bad_alloc
-    [[nodiscard]] std::shared_ptr<lock_state> heir_of(lock_state&);
-    /// It has been shut down, and all of that is done.
+    [[nodiscard]] std::shared_ptr<lock_descriptor> successor_of(lock_descriptor&);
+    /// Has it been shut down completely?
     [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
 
     /// Runs `work(engine&)` here if this is the executor, there otherwise. The work itself throws nothing.
@@ -86,8 +86,9 @@ public:
         });
     }
 
-    /// The same for what begins an operation: `start(engine&)` throws std::bad_alloc, too, before it has begun anything.
-    /// Where that happens after the hop, `start.fail(error_code)` completes the operation, as in a forked child.
+    /// The same for the start of an operation: `start(engine&)` throws std::bad_alloc, too, before it has begun
+    /// anything. Where that happens after the hop, `start.fail(error_code)` completes the operation, as in a forked
+    /// child.
     template <class Start>
     void initiate(Start start)
     {
@@ -117,10 +118,10 @@ public:
     /// ends with `errc::forked` (docs/protocol.md, rule A3). Once.
     void end_in_child() noexcept;
 
-    /// Ends everything without waiting; hops unless nobody runs the executor any more. Without memory for the hop that
-    /// is left to the next turn.
+    /// Ends everything without waiting; hops unless nobody runs the executor any more. Without memory for the hop, the
+    /// next turn does it.
     void client_gone() noexcept;
-    /// The handle of a lease is gone; the same.
+    /// The handle of a lease is gone. Hops as above.
     void handle_gone(boost::intrusive_ptr<held_lease>) noexcept;
     /// The executor's context is being destroyed: lets go of every handler, and completes nothing.
     void context_gone();
@@ -130,7 +131,8 @@ public:
     /// Passes the knowledge of keys and nodes on; not after a shutdown. The successor is kept for as long as this engine.
     /// \throws std::bad_alloc
     void leave_knowledge_to(std::shared_ptr<engine> const& successor);
-    /// Also to a later one than before, which need not be kept then. \throws std::bad_alloc and has done nothing
+    /// A later successor may replace an earlier one, which is then not kept. \throws std::bad_alloc and has done
+    /// nothing
     void leave_keys_to(std::shared_ptr<engine> const& successor);
     /// New operations begin at the successor (rule N9). The wait ends when all that has begun here has ended.
     void retire(wait_op&) noexcept;
@@ -139,19 +141,19 @@ public:
     /// \name Operations
     /// \throws std::bad_alloc
     ///@{
-    /// Where one begins that names this engine; the lock is one of that engine then.
-    [[nodiscard]] engine& present(std::shared_ptr<lock_state>& lock);
+    /// Returns the engine on which an operation begins, and replaces the lock by that engine's.
+    [[nodiscard]] engine& present(std::shared_ptr<lock_descriptor>& lock);
     [[nodiscard]] acquire_op& new_acquire_op() { return acquire_ops_.take(runtime_); }
     [[nodiscard]] wait_op& new_wait_op() { return wait_ops_.take(runtime_.loop()); }
     [[nodiscard]] inspector& new_inspector() { return inspectors_.take(runtime_); }
-    [[nodiscard]] observation& new_observation() { return observations_.take(runtime_); }
+    [[nodiscard]] leader_watch& new_leader_watch() { return leader_watches_.take(runtime_); }
     ///@}
 
 private:
-    [[nodiscard]] std::shared_ptr<lock_state> make_like(lock_state const&);
+    [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&);
     [[nodiscard]] std::shared_ptr<engine> successor() const;
-    [[nodiscard]] std::shared_ptr<lock_plan const> plan_of(all_options const&, kind::lock_kind const&,
-                                                           kind::lock_terms = {});
+    [[nodiscard]] std::shared_ptr<lock_config const> config_of(all_options const&, kind::lock_kind const&,
+                                                               kind::lock_terms = {});
     void on_connected(unsigned node) override { runtime_.clean.retry(node); }
     void on_nodes_changed() override
     {
@@ -163,7 +165,7 @@ private:
     {
         keys_.invalidated(node, key);
     }
-    void for_each_lock(std::function<void(lock_state const&)> const& visit) const override
+    void for_each_lock(std::function<void(lock_descriptor const&)> const& visit) const override
     {
         runtime_.life.for_each_lock(visit);
     }
@@ -187,20 +189,20 @@ private:
 
     runtime runtime_;
     key_queues keys_{runtime_};
-    lock_plans plans_;
+    lock_configs configs_;
     pool<acquire_op> acquire_ops_;
     pool<wait_op> wait_ops_;
     pool<inspector> inspectors_;
-    pool<observation> observations_;
+    pool<leader_watch> leader_watches_;
     wait_list shutdown_waiters_;
     wait_list retirement_waiters_;
-    std::shared_ptr<engine> next_; ///< set before `retired_`
-    std::mutex mutable heirs_;     ///< guards it, and the heirs of locks
+    std::shared_ptr<engine> next_;       ///< set before `retired_`
+    std::mutex mutable successor_guard_; ///< guards it, and the successors of locks
     std::atomic<bool> retired_{false};
     std::atomic<bool> ended_{false};
     std::atomic<held_lease*> dropped_{nullptr}; ///< their handles are gone
     std::atomic<bool> abandoned_{false};
-    std::shared_ptr<engine> half_done_; ///< itself, where nothing of it may be touched any more
+    std::shared_ptr<engine> half_done_; ///< itself, if nothing of it may be touched any more
 };
 
 } // namespace redlock::detail

@@ -39,17 +39,17 @@ void engine::leave_knowledge_to(std::shared_ptr<engine> const& successor)
 void engine::leave_keys_to(std::shared_ptr<engine> const& successor)
 {
     auto const keys = keys_.all();
-    std::vector<boost::intrusive_ptr<key_state>> heirs;
-    heirs.reserve(keys.size());
+    std::vector<boost::intrusive_ptr<key_state>> successors;
+    successors.reserve(keys.size());
     for (auto const& key : keys)
-        heirs.push_back(successor->keys_.at(key->name()));
-    auto before = successor; // which the keys' heirs of before refer to
+        successors.push_back(successor->keys_.at(key->name()));
+    auto before = successor; // the keys' former successors refer to it
     {
-        std::scoped_lock const guard(heirs_);
+        std::scoped_lock const guard(successor_guard_);
         next_.swap(before);
     }
     for (std::size_t i = 0; i != keys.size(); ++i)
-        keys[i]->leave_to(std::move(heirs[i]));
+        keys[i]->leave_to(std::move(successors[i]));
     keys_.leave_leaders_to(successor->keys_);
 }
 
@@ -90,7 +90,7 @@ void engine::client_gone() noexcept
     };
     if (forked())
         return end_in_child();
-    if (net::stopped(executor())) // nobody would run what is posted to it
+    if (net::stopped(executor())) // posted work would never run
         return end(*this);
     try {
         on_executor(end);
@@ -135,7 +135,7 @@ void engine::release_dropped() noexcept
     }
 }
 
-/// The order: nothing that ends here may find a node that it could ask.
+/// The order matters: no operation that ends here may find a node to ask.
 // rule A3
 void engine::end_in_child() noexcept
 {
@@ -177,7 +177,7 @@ void engine::context_gone()
     acquire_ops_.for_each([](acquire_op& each) { each.discard(); });
     keys_.discard();
     inspectors_.for_each([](inspector& each) { each.discard(); });
-    observations_.for_each([](observation& each) { each.discard(); });
+    leader_watches_.for_each([](leader_watch& each) { each.discard(); });
 }
 
 void engine::end_everything()
@@ -189,11 +189,11 @@ void engine::end_everything()
     life.release_began(); // one that fails at once must not close before the others have been sent
     life.abort_operations(errc::shut_down);
     life.abort_leases(errc::shut_down);
-    life.hurry_releases();
+    life.send_postponed_releases();
     life.release_done();
 }
 
-/// Releases have times of their own.
+/// Releases have their own timeouts.
 void engine::expire()
 {
     runtime_.life.stop_waiting();

@@ -19,7 +19,7 @@ fenced_shared_mutex::fenced_shared_mutex(client& owner, std::string_view name, l
 lease fenced_shared_mutex::adopt(std::string_view nonce, std::uint64_t fencing_token) const
 {
     detail::check_token(fencing_token, name());
-    if ((fencing_token & core::max_hand_offs) == core::readers_place)
+    if (core::hand_offs_of(fencing_token) == core::readers_hand_off)
         detail::misconfigured("a reader's lease cannot be adopted, and this is its token: " +
                                   std::to_string(fencing_token),
                               name());

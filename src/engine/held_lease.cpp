@@ -24,24 +24,24 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
 } // namespace
 
-held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, core::attempt const& won,
+held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner, core::attempt const& won,
                        core::node_set reached, unsigned attempts, core::duration waited,
-                       std::unique_ptr<kind::lease_words const> words)
+                       std::unique_ptr<kind::lease_arguments const> words)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
       stage_(std::in_place_type<keeping>,
-             core::lease_machine(lock().plan->terms, won.nodes(), won.sent(), won.holders())),
-      reached_(reached), words_(std::move(words))
+             core::lease_machine(lock().config->terms, won.nodes(), won.sent(), won.holders())),
+      reached_(reached), arguments_(std::move(words))
 {
     show(lease_state::held);
 }
 
-held_lease::held_lease(std::shared_ptr<lock_state> its, held_lease const& before, unsigned attempts,
+held_lease::held_lease(std::shared_ptr<lock_descriptor> its, held_lease const& before, unsigned attempts,
                        core::duration waited)
     : lease_status(std::move(its),
                    {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
                    before.on().loop().now()),
       stage_(std::in_place_type<keeping>,
-             before.kept().handed_over(lock().plan->terms, before.on().loop().now())),
+             before.kept().handed_over(lock().config->terms, before.on().loop().now())),
       reached_(before.reached_)
 {
     show(lease_state::held);
@@ -60,7 +60,7 @@ void intrusive_ptr_release(held_lease* held) noexcept
         held->abort(errc::forked);
     auto const lock = held->shared_lock();
     held->~held_lease();
-    lock->plan->on.lease_blocks.give(held);
+    lock->config->on.lease_blocks.give(held);
 }
 
 void held_lease::begin()
@@ -68,7 +68,7 @@ void held_lease::begin()
     begun_ = true;
     on().life.begin_lease(*this);
     if (permits())
-        ++lock().wanted->leases_with_permits;
+        ++lock().key->leases_with_permits;
     began_ = on().loop().now().boot;
     schedule();
     tell(event::acquired);
@@ -76,15 +76,15 @@ void held_lease::begin()
 
 void held_lease::append(std::string& out, kind::request what, redis::script_form form) const
 {
-    kind::subject said{lock().key(), owner().text(), number()};
+    kind::command_arguments args{lock().redis_key(), owner().text(), number()};
     if (what == kind::request::give_back)
-        said.queue = release_words();
-    if (words_) // a node that has not confirmed may have granted others, too (rule Q14)
-        words_->add_to(said, what == renewal() || facts().holders.size() == reached_.size());
+        args.queue = release_arguments();
+    if (arguments_) // a node that has not confirmed may have granted others, too (rule Q14)
+        arguments_->add_to(args, what == renewal() || facts().holders.size() == reached_.size());
     if (downgraded_ && what != renewal())
-        type().append(out, what, said, form);
+        type().append(out, what, args, form);
     else
-        lock().plan->commands->append(out, what, said, form);
+        lock().config->commands->append(out, what, args, form);
 }
 
 void held_lease::late_grant(unsigned node)
@@ -107,26 +107,26 @@ void held_lease::schedule()
         return on().loop().schedule(*this, now);
     if (wants_watch() && began_ + before_watching < due->boot)
         due = now + (began_ + before_watching - now.boot);
-    auto const patience = kept().round_ends(lock().plan->node_timeout);
-    if (patience && core::sooner(*patience, *due, now))
-        due = patience;
+    auto const times_out = kept().round_ends(lock().config->node_timeout);
+    if (times_out && core::sooner(*times_out, *due, now))
+        due = times_out;
     on().loop().schedule(*this, *due);
 }
 
 void held_lease::expire()
 {
     if (parting const* const leaves = parted())
-        return leaves->is_put_off ? release_the_rest() : finish_release();
+        return leaves->is_postponed ? release_the_rest() : finish_release();
     if (extension_awaited())
         return start_extension();
     core::instant const now = on().loop().now();
-    if (auto const ends = kept().round_ends(lock().plan->node_timeout); ends && core::reached(*ends, now))
+    if (auto const ends = kept().round_ends(lock().config->node_timeout); ends && core::reached(*ends, now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
     switch (look_at_clock(now)) {
     case core::lease_machine::duty::renew: return renew();
-    case core::lease_machine::duty::tell_lost: return leave_key();
+    case core::lease_machine::duty::tell_lost: return free_local_queue();
     default: return schedule();
     }
 }
@@ -148,10 +148,10 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 
 /// The clock may have run out before the timer did. What `valid()` denied must neither be extended, which would keep other
 /// clients waiting (rule H7), nor end as a clean release.
-bool held_lease::has_ended()
+bool held_lease::take_up_or_end()
 {
     if (look_at_clock(on().loop().read_clock()) == core::lease_machine::duty::tell_lost)
-        leave_key();
+        free_local_queue();
     return over();
 }
 
@@ -159,24 +159,24 @@ bool held_lease::has_ended()
 bool held_lease::wants_watch() const
 {
     return is_certain() && !kept().watching && type().watches != kind::watching::nothing &&
-           lock().plan->options.renew;
+           lock().config->options.renew;
 }
 
 // rule W6
 void held_lease::start_watching()
 {
     kept().watching = true;
-    nodes().listen();
+    nodes().expect_pushes();
     for (unsigned i = 0; i != nodes().size(); ++i)
         watch_on(i);
     if (type().watches == kind::watching::extensions)
-        ask_whose();
+        check_ownership();
 }
 
 void held_lease::watch_on(unsigned node)
 {
     net::node& asked = nodes().at(node);
-    if (!asked.make_usable_now())
+    if (!asked.ensure_can_send_now())
         return;
     asked.track();
     if (asked.tracks() && type().watches == kind::watching::keys)
@@ -190,7 +190,7 @@ void held_lease::on_usable(unsigned node)
     if (!parted() && kept().watching)
         watch_on(node);
     if (type().watches == kind::watching::extensions)
-        ask_whose();
+        check_ownership();
 }
 
 void held_lease::stop_watching()
@@ -198,14 +198,14 @@ void held_lease::stop_watching()
     if (!kept().watching)
         return;
     kept().watching = false;
-    nodes().stop_listening();
+    nodes().stop_expecting_pushes();
 }
 
 void held_lease::on_watch(node_answer const& got)
 {
-    bool const ours = type().read_sighting(got.what, got.reply).nonce == owner().text();
+    bool const ours = type().read_observation(got.what, got.reply).nonce == owner().text();
     if (!ours && !redis::is_error(got.reply.type))
-        ask_whose();
+        check_ownership();
 }
 
 /// On nodes where the key was not ours before, rivals come and go: each extension would wake them, and each of them would
@@ -214,11 +214,11 @@ void held_lease::on_watch(node_answer const& got)
 void held_lease::invalidated(unsigned node)
 {
     if (facts().holders.contains(node))
-        ask_whose();
+        check_ownership();
 }
 
 /// One node's word does not count, but an extension does, which every node answers (rule W6).
-void held_lease::ask_whose()
+void held_lease::check_ownership()
 {
     if (!is_certain() || !kept().watching)
         return;
@@ -246,7 +246,7 @@ void held_lease::tell_answer(unsigned node, node_report const& row, core::durati
 void held_lease::keep(unsigned node, node_report&& said) noexcept
 {
     if (!is_lost()) // the story of a loss does not change any more
-        history_.keep(lock().wanted->tables(), facts(), node, std::move(said), on().loop().now());
+        history_.keep(lock().key->tables(), facts(), node, std::move(said), on().loop().now());
 }
 
 /// Their time is over.
@@ -281,8 +281,8 @@ lock_error held_lease::explain(boost::system::error_code ec, lock_stage stage) c
         text.append(" (").append(to_string(why)).append(")");
     std::vector<node_outcome> table;
     if (lost || ec == errc::no_quorum)
-        history_.tell(lock().wanted->tables(), on().its.read_clocks(), on().its.settings().names,
-                      lock().key().several, text, table);
+        history_.tell(lock().key->tables(), on().its.read_clocks(), on().its.settings().names,
+                      lock().redis_key().several, text, table);
     if (!lost && table.empty())
         return lock().explain(ec, stage);
     return error_access::make(ec, std::move(text), std::move(table), {}, lock().name(), why, stage);

@@ -6,22 +6,22 @@
 #include "core/lease_machine.hpp"
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
+#include "engine/announcement.hpp"
 #include "engine/lease_history.hpp"
 #include "engine/lease_stages.hpp"
 #include "engine/lease_status.hpp"
 #include "engine/lifecycle.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
 #include "engine/node_report.hpp"
 #include "engine/nonce_source.hpp"
-#include "engine/owned_key.hpp"
-#include "engine/proclamation.hpp"
+#include "engine/release_record.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
 #include "engine/wait_op.hpp"
 #include "kind/kind.hpp"
-#include "kind/lease_words.hpp"
+#include "kind/lease_arguments.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
@@ -71,34 +71,40 @@ struct reader_group final : boost::intrusive_ref_counter<reader_group, boost::th
 class held_lease final : private round<held_lease>, public activity, public lease_status {
 public:
     /// \param reached nodes to which its votes were sent, and which did not refuse them
-    held_lease(std::shared_ptr<lock_state>, nonce const&, core::attempt const& won, core::node_set reached,
-               unsigned attempts, core::duration waited, std::unique_ptr<kind::lease_words const>);
+    held_lease(std::shared_ptr<lock_descriptor>, nonce const&, core::attempt const& won,
+               core::node_set reached, unsigned attempts, core::duration waited,
+               std::unique_ptr<kind::lease_arguments const>);
     /// The next in a row of holders who pass the lock on.
-    held_lease(std::shared_ptr<lock_state>, held_lease const& before, unsigned attempts,
+    held_lease(std::shared_ptr<lock_descriptor>, held_lease const& before, unsigned attempts,
                core::duration waited);
     /// Granted to another client, and begun here by the first operation on it. Any thread.
-    held_lease(std::shared_ptr<lock_state>, nonce const&, std::uint64_t fencing_token, core::instant now);
+    held_lease(std::shared_ptr<lock_descriptor>, nonce const&, std::uint64_t fencing_token,
+               core::instant now);
 
     /// Explains an error of an operation on the lease, with what each node last said if that is the cause. Any thread.
     [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::holding) const;
 
     /// Null: the lock is no semaphore. Any thread.
-    [[nodiscard]] kind::permit_list const* permits() const { return words_ ? words_->as_permits() : nullptr; }
+    [[nodiscard]] kind::permit_list const* permits() const
+    {
+        return arguments_ ? arguments_->as_permits() : nullptr;
+    }
 
     void begin();
     void late_grant(unsigned node);
 
     /// May the waiter for that lock have this lease (rule W4)?
-    [[nodiscard]] bool may_pass_to(lock_state const& next) const;
+    [[nodiscard]] bool may_pass_to(lock_descriptor const& next) const;
     /// This lease ends, the next one begins, and the nodes are not told.
-    [[nodiscard]] boost::intrusive_ptr<held_lease>
-    pass_to(void* block, std::shared_ptr<lock_state> const& next, core::duration waited, unsigned attempts);
+    [[nodiscard]] boost::intrusive_ptr<held_lease> pass_to(void* block,
+                                                           std::shared_ptr<lock_descriptor> const& next,
+                                                           core::duration waited, unsigned attempts);
 
     /// May the reader of that lock share this lease's key (rule S18)?
-    [[nodiscard]] bool may_be_joined(lock_state const& by) const;
+    [[nodiscard]] bool may_be_joined(lock_descriptor const& by) const;
     /// Null: there is no memory.
-    [[nodiscard]] boost::intrusive_ptr<held_lease> join(void* block, std::shared_ptr<lock_state> const& by,
-                                                        core::duration waited, unsigned attempts);
+    [[nodiscard]] boost::intrusive_ptr<held_lease>
+    join(void* block, std::shared_ptr<lock_descriptor> const& by, core::duration waited, unsigned attempts);
     /// Does it have time left to renew the key, and get on (rule H8)?
     [[nodiscard]] bool may_lead() const { return kept().may_renew() && !hangs(); }
     std::uint32_t group_index = 0; ///< kept by its group
@@ -106,15 +112,15 @@ public:
     /// A node reports that the key has changed.
     void invalidated(unsigned node);
     void on_usable(unsigned node) override;
-    void hurry() override { release_the_rest(); }
-    [[nodiscard]] lock_state const* wanted_lock() const override { return &lock(); }
+    void send_postponed() override { release_the_rest(); }
+    [[nodiscard]] lock_descriptor const* wanted_lock() const override { return &lock(); }
 
     /// Called before `downgrade`, on any thread: the lease is a reader's from now on. False: it was not a writer's.
-    [[nodiscard]] bool call_shared() { return lock().plan->kind.as_reader && !publish_shared(); }
+    [[nodiscard]] bool call_shared() { return lock().config->kind.as_reader && !publish_shared(); }
     /// Tells the nodes.
     void downgrade();
     /// Each extension tells this from now on. The operation ends with the first round that has told it.
-    void proclaim(std::unique_ptr<proclamation>, wait_op&);
+    void proclaim(std::unique_ptr<announcement>, wait_op&);
     /// As a release, which may be repeated while no majority has confirmed it.
     void resign(wait_op&);
 
@@ -140,14 +146,14 @@ private:
     [[nodiscard]] node_group& nodes() const { return on().nodes; }
     [[nodiscard]] kind::lock_kind const& type() const
     {
-        kind::lock_kind const& own = lock().plan->kind;
+        kind::lock_kind const& own = lock().config->kind;
         return downgraded_ ? *own.as_reader : own;
     }
     void append(std::string& out, kind::request what, redis::script_form form) const;
     // rule S12
     [[nodiscard]] kind::request renewal() const
     {
-        bool const was_writer = downgraded_ && !lock().plan->kind.shared;
+        bool const was_writer = downgraded_ && !lock().config->kind.shared;
         return was_writer ? kind::request::downgrade : kind::request::extend;
     }
     [[nodiscard]] bool repeats(unsigned node, kind::request, bool late) const;
@@ -177,7 +183,7 @@ private:
     [[nodiscard]] boost::intrusive_ptr<reader_group> end_group();
     void lose_with(held_lease const& leader);
 
-    [[nodiscard]] bool may_go_on_as(lock_state const& next) const;
+    [[nodiscard]] bool may_go_on_as(lock_descriptor const& next) const;
 
     void take_up();
     [[nodiscard]] bool wait_for_nodes();
@@ -185,7 +191,7 @@ private:
 
     [[nodiscard]] bool hangs() const
     {
-        return on().loop().now().boot - progressed() > lock().plan->terms.progress_within;
+        return on().loop().now().boot - progressed() > lock().config->terms.progress_within;
     }
     void renew();
     void start_extension();
@@ -207,8 +213,8 @@ private:
     void start_release(bool queues);
     /// Returns the local queue that knows of other clients that want the lock. Among several names, the one that was in the
     /// way last counts.
-    [[nodiscard]] core::local_queue& of_name() const { return lock().wanted->awaited().local(); }
-    [[nodiscard]] kind::queue_words release_words() const;
+    [[nodiscard]] core::local_queue& of_name() const { return lock().key->awaited().local(); }
+    [[nodiscard]] kind::queue_arguments release_arguments() const;
     [[nodiscard]] bool release_in_queue(parting&);
     void release_on(core::node_set, kind::request);
     void release_the_rest();
@@ -220,11 +226,11 @@ private:
     void settle_release();
     void finish_release();
     /// Follows everything that this lease had to say on its connections: the next one's vote comes in the same write.
-    void leave_key() { lock().wanted->lease_ended(*this); }
+    void free_local_queue() { lock().key->lease_ended(*this); }
     void take_back();
-    [[nodiscard]] pending_release owed() const
+    [[nodiscard]] owed_release owed() const
     {
-        return {{lock().wanted, &type(), owner(), number()}, on().loop().now() + lock().plan->key_ttl};
+        return {{lock().key, &type(), owner(), number()}, on().loop().now() + lock().config->key_ttl};
     }
 
     void start_watching();
@@ -232,10 +238,10 @@ private:
     void stop_watching();
     [[nodiscard]] bool wants_watch() const;
     void on_watch(node_answer const&);
-    void ask_whose();
+    void check_ownership();
 
     core::lease_machine::duty look_at_clock(core::instant now);
-    [[nodiscard]] bool has_ended();
+    [[nodiscard]] bool take_up_or_end();
     void lose();
     [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);
@@ -261,12 +267,12 @@ private:
     lease_history history_;
     wait_list waiting_;                        ///< for the end, or for an extension, then for the release
     boost::intrusive_ptr<reader_group> group_; ///< null: it shares its key with no other lease
-    std::unique_ptr<kind::lease_words const> words_; ///< null: its commands need none
+    std::unique_ptr<kind::lease_arguments const> arguments_; ///< null: its commands need none
 };
 
 extern template class round<held_lease>; // instantiated beside the handlers of its answers
 
-[[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const&, nonce const&,
-                                                           std::uint64_t fencing_token);
+[[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_descriptor> const&,
+                                                           nonce const&, std::uint64_t fencing_token);
 
 } // namespace redlock::detail

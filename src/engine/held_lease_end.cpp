@@ -46,14 +46,14 @@ loss_cause held_lease::find_cause() const
 void held_lease::lose()
 {
     if (follows() && kept().cause() != core::lease_machine::loss::hold_ended)
-        history_.share(lock().wanted->tables(), leader().history_); // which is over in this moment, too
+        history_.share(lock().key->tables(), leader().history_); // which is over in this moment, too
     auto const ended = end_group();
     core::instant const now = on().loop().read_clock();
     loss_cause const why = find_cause();
     auto const late = why == loss_cause::expired
-                          ? kept().late_by(kept().round_ends(lock().plan->node_timeout), now)
+                          ? kept().late_by(kept().round_ends(lock().config->node_timeout), now)
                           : core::duration::zero();
-    history_.close(lock().wanted->tables(), facts(), kept().silent(), late, now);
+    history_.close(lock().key->tables(), facts(), kept().silent(), late, now);
     publish_cause(why);
     show(lease_state::lost);
     tell_loss();
@@ -69,7 +69,7 @@ void held_lease::end(errc reason)
     on().loop().cancel(*this);
     on().life.end_lease(*this);
     if (permits())
-        --lock().wanted->leases_with_permits;
+        --lock().key->leases_with_permits;
     finish_all(waiting_, reason);
 }
 
@@ -79,10 +79,10 @@ void held_lease::release(wait_op* waits)
     look_at_clock(on().loop().read_clock());
     if (is_lost()) {
         take_back();
-        leave_key();
+        free_local_queue();
     }
     bool const ended = over();
-    if (!ended && !lock().wanted->hand_over(*this))
+    if (!ended && !lock().key->hand_over(*this))
         return release_keys(errc::released, waits);
     if (waits)
         waits->finish(ended ? make_error_code(why_over()) : boost::system::error_code());
@@ -97,8 +97,8 @@ void held_lease::release_keys(errc why, wait_op* waits)
         waiting_.push_back(*waits);
     if (others)
         return finish_all(waiting_, {});
-    start_release(lock().plan->queues() && !on().life.closing());
-    leave_key(); // words of keys come until the connections end
+    start_release(lock().config->queues() && !on().life.closing());
+    free_local_queue(); // words of keys come until the connections end
 }
 
 void held_lease::abort(boost::system::error_code why)
@@ -116,22 +116,25 @@ void held_lease::abort(boost::system::error_code why)
 }
 
 // rule EL1
-bool held_lease::may_pass_to(lock_state const& heir) const
+bool held_lease::may_pass_to(lock_descriptor const& next_lock) const
 {
-    return type().passes_to == kind::handoff::next && same_terms(lock(), heir) && may_go_on_as(heir);
+    return type().passes_to == kind::handoff::next && same_terms(lock(), next_lock) &&
+           may_go_on_as(next_lock);
 }
 
-bool held_lease::may_go_on_as(lock_state const& heir) const
+bool held_lease::may_go_on_as(lock_descriptor const& next_lock) const
 {
-    if (!same_times(lock(), heir) || !heir.plan->options.renew || !is_certain() || on().life.closing())
+    if (!same_times(lock(), next_lock) || !next_lock.config->options.renew || !is_certain() ||
+        on().life.closing())
         return false;
-    return handovers() < type().most_handoffs && remaining() >= heir.plan->options.ttl / 2;
+    return handovers() < type().most_handoffs && remaining() >= next_lock.config->options.ttl / 2;
 }
 
-boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block, std::shared_ptr<lock_state> const& heir,
+boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block,
+                                                     std::shared_ptr<lock_descriptor> const& next_lock,
                                                      core::duration waited, unsigned attempts)
 {
-    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(heir, *this, attempts, waited));
+    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(next_lock, *this, attempts, waited));
     give_up(errc::released, event::handed_over);
     made->begin();
     return made;
@@ -165,33 +168,33 @@ void held_lease::detach()
     if (downgraded_) // no client may go on with it
         return handle_gone();
     taken_back_ = true; // its keys stay, also where it turned out to be lost
-    if (has_ended())
+    if (take_up_or_end())
         return;
     bool const others = leave_group();
     give_up(errc::released, others ? event::released : event::detached);
     if (!others)
-        leave_key();
+        free_local_queue();
 }
 
-held_lease::held_lease(std::shared_ptr<lock_state> its, nonce const& owner, std::uint64_t fencing_token,
+held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner, std::uint64_t fencing_token,
                        core::instant now)
     : lease_status(std::move(its),
-                   {owner, fencing_token >> core::hand_off_bits,
-                    static_cast<unsigned>(fencing_token & core::max_hand_offs), 0, core::duration::zero()},
+                   {owner, fencing_token >> core::hand_off_bits, core::hand_offs_of(fencing_token), 0,
+                    core::duration::zero()},
                    now),
       stage_(std::in_place_type<keeping>,
-             core::lease_machine::adopted(lock().plan->terms, nodes().size(), now)),
+             core::lease_machine::adopted(lock().config->terms, nodes().size(), now)),
       reached_(nodes().all())
 {
     show(lease_state::suspect);
 }
 
-boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_state> const& lock, nonce const& owner,
+boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_descriptor> const& lock, nonce const& owner,
                                              std::uint64_t fencing_token)
 {
-    void* const block = lock->plan->on.lease_blocks.take();
-    lock->plan->on.life.expect_lease();
-    return {::new (block) held_lease(lock, owner, fencing_token, lock->plan->on.its.read_clocks())};
+    void* const block = lock->config->on.lease_blocks.take();
+    lock->config->on.life.expect_lease();
+    return {::new (block) held_lease(lock, owner, fencing_token, lock->config->on.its.read_clocks())};
 }
 
 /// Its time begins with the first operation, not with the object.
@@ -208,11 +211,11 @@ void held_lease::take_up()
         return on().life.lease_came();
     }
     core::instant const now = on().loop().now();
-    stage_.emplace<keeping>(core::lease_machine::adopted(lock().plan->terms, nodes().size(), now));
+    stage_.emplace<keeping>(core::lease_machine::adopted(lock().config->terms, nodes().size(), now));
     began_ = now.boot;
     progress();
     on().life.begin_lease(*this);
-    lock().wanted->adopted(*this);
+    lock().key->adopted(*this);
     schedule();
     on().life.lease_came();
 }
@@ -224,7 +227,7 @@ bool held_lease::wait_for_nodes()
     nodes().connect_for(lock());
     core::duration const waited = on().loop().now().boot - began_;
     core::duration const patience =
-        nodes().has_majority(lock()) ? lock().plan->node_timeout : on().its.settings().connect_timeout;
+        nodes().has_majority(lock()) ? lock().config->node_timeout : on().its.settings().connect_timeout;
     bool const waits = nodes().awaits_voters(lock()) && waited < patience;
     if (waits)
         on().loop().schedule_after(*this, look_again);

@@ -52,7 +52,7 @@ bool held_lease::repeats(unsigned, kind::request what, bool late) const
 void held_lease::on_repeated(unsigned node, kind::request what)
 {
     if (gives_back(what))
-        lock().wanted->changed_here(core::node_set(node));
+        lock().key->changed_here(core::node_set(node));
 }
 
 void held_lease::on_answer(node_answer const& got)
@@ -99,7 +99,7 @@ void held_lease::extend(wait_op& w)
     if (over())
         return w.finish(why_over());
     waiting_.push_back(w);
-    if (follows() && has_ended())
+    if (follows() && take_up_or_end())
         return;
     if (held_lease& asks = leader(); !asks.kept().extending())
         asks.start_extension();
@@ -129,7 +129,8 @@ void held_lease::finish_extension(boost::system::error_code result)
 /// Without memory it is put off.
 void held_lease::start_extension()
 {
-    if (has_ended() || (!kept().proven() && wait_for_nodes()) || over()) // which an observer may decide
+    if (take_up_or_end() || (!kept().confirmed_once() && wait_for_nodes()) ||
+        over()) // which an observer may decide
         return;
     core::instant const now = on().loop().now();
     try {
@@ -140,7 +141,7 @@ void held_lease::start_extension()
         return extension_failed(make_error_code(boost::system::errc::not_enough_memory));
     }
     open_round();
-    history_.begin_round(lock().wanted->tables(), facts());
+    history_.begin_round(lock().key->tables(), facts());
     show_votes();
     for (unsigned i = 0; i != nodes().size() && !over() && kept().extending(); ++i)
         extend_on(i);
@@ -157,7 +158,7 @@ void held_lease::extend_on(unsigned node)
         reached_.insert(node);
     else
         kept().away(node);
-    if (kept().proven())
+    if (kept().confirmed_once())
         send(node, renewal());
     else
         send_in_full(node, kind::request::adopt); // once
@@ -166,19 +167,19 @@ void held_lease::extend_on(unsigned node)
 // rule K8
 void held_lease::on_extension(node_answer const& got)
 {
-    if (!got.late && !over() && got.said.what == meaning::unknown_script && has_ended())
+    if (!got.late && !over() && got.answer.what == meaning::unknown_script && take_up_or_end())
         return;
-    if (got.said.what == meaning::error)
+    if (got.answer.what == meaning::error)
         nodes().note(got.node, "extend", got.reply);
     node_report row;
     report(got, type(), row);
     if (got.late || over())
         return tell_answer(got.node, row); // an answer that comes too late says nothing of the end
-    if (got.said.unread && kept().watching)
+    if (got.answer.unread && kept().watching)
         watch_on(got.node);
-    if (words_ && words_->are_observed()) // the node does not tell of our own change
-        lock().wanted->proclaimed_here(core::node_set(got.node));
-    answer_extension(got.node, counted(got.said.what), std::move(row),
+    if (arguments_ && arguments_->are_observed()) // the node does not tell of our own change
+        lock().key->announced_here(core::node_set(got.node));
+    answer_extension(got.node, counted(got.answer.what), std::move(row),
                      core::elapsed(kept().asked(), on().loop().now()));
 }
 
@@ -219,7 +220,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     case result::pending: return show_votes();
     case result::extended: return extended();
     case result::failed: return extension_failed(errc::no_quorum);
-    case result::lost: lose(); return leave_key();
+    case result::lost: lose(); return free_local_queue();
     }
 }
 
@@ -228,7 +229,7 @@ void held_lease::extended()
 {
     core::duration const spare = published_deadline().boot - on().loop().now().boot;
     show(lease_state::held);
-    history_.confirm(lock().wanted->tables(), facts());
+    history_.confirm(lock().key->tables(), facts());
     tell(event::renewed, spare);
     tell_followers({});
     if (over())
@@ -245,7 +246,7 @@ void held_lease::extended()
 void held_lease::extension_failed(boost::system::error_code why)
 {
     show(published());
-    nodes().hasten(core::pace_of_holder(kept().left(on().loop().now()), lock().plan->node_timeout));
+    nodes().hasten(core::pace_of_holder(kept().left(on().loop().now()), lock().config->node_timeout));
     kept().round_failed();
     if (kept().failed == 1) // the others are told at the row's end
         tell(event::renewal_failed);
@@ -258,12 +259,13 @@ void held_lease::extension_failed(boost::system::error_code why)
 
 /// A round that is under way may have told the nodes something else.
 // rule EL2
-void held_lease::proclaim(std::unique_ptr<proclamation> said, wait_op& w)
+void held_lease::proclaim(std::unique_ptr<announcement> said, wait_op& w)
 {
-    if (has_ended())
+    if (take_up_or_end())
         return w.finish(why_over());
-    said->replace(fencing_token(), static_cast<proclamation const*>(words_.get())); // a leader has no others
-    words_ = std::move(said);
+    said->replace(fencing_token(),
+                  static_cast<announcement const*>(arguments_.get())); // a leader has no others
+    arguments_ = std::move(said);
     waiting_.push_back(w);
     if (kept().extending())
         w.wait_for_another_round();

@@ -37,17 +37,17 @@ held_lease& reader_group::next_leader() const
     return able == members.end() ? *members.back() : **able;
 }
 
-bool held_lease::may_be_joined(lock_state const& by) const
+bool held_lease::may_be_joined(lock_descriptor const& by) const
 {
     core::duration const won = group_ ? group_->won : began_;
-    core::lease_terms const& ours = lock().plan->terms;
-    bool const alike = ours.renew && ours.tolerate_suspect == by.plan->terms.tolerate_suspect &&
-                       lock().plan->kind.as_reader == &by.plan->kind;
-    bool const lately = on().loop().now().boot - won < by.plan->batch_policy.period;
+    core::lease_terms const& ours = lock().config->terms;
+    bool const alike = ours.renew && ours.tolerate_suspect == by.config->terms.tolerate_suspect &&
+                       lock().config->kind.as_reader == &by.config->kind;
+    bool const lately = on().loop().now().boot - won < by.config->batch_policy.period;
     return is_shared() && alike && may_go_on_as(by) && lately;
 }
 
-boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<lock_state> const& by,
+boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<lock_descriptor> const& by,
                                                   core::duration waited, unsigned attempts)
 {
     try {
@@ -88,10 +88,10 @@ void held_lease::take_lead(held_lease& before)
 {
     bool const extending = before.kept().extending();
     reached_.insert(before.reached_);
-    history_.share(lock().wanted->tables(), before.history_);
+    history_.share(lock().key->tables(), before.history_);
     downgraded_ = downgraded_ || before.downgraded_;
     kept().lead(before.kept());
-    lock().wanted->led_by(before, *this);
+    lock().key->led_by(before, *this);
     if (before.group_) // it stays
         before.kept().follow(kept());
     extending ? start_extension() : schedule();
@@ -121,7 +121,7 @@ void held_lease::tell_followers(boost::system::error_code result)
 
 void held_lease::follow()
 {
-    if (has_ended()) // its own time may be over, and it does not come back (rule H7)
+    if (take_up_or_end()) // its own time may be over, and it does not come back (rule H7)
         return;
     kept().follow(leader().kept());
     show(lease_state::held);
@@ -149,10 +149,10 @@ void held_lease::lose_with(held_lease const& leader)
 {
     taken_back_ = true; // by the one that has led
     if (!over()) {
-        history_.share(lock().wanted->tables(), leader.history_);
+        history_.share(lock().key->tables(), leader.history_);
         kept().lose_with(leader.kept());
         lose();
-        leave_key();
+        free_local_queue();
     }
     intrusive_ptr_release(this);
 }
@@ -162,14 +162,14 @@ void held_lease::lose_with(held_lease const& leader)
 void held_lease::downgrade()
 {
     take_up();
-    if (has_ended())
+    if (take_up_or_end())
         return;
     downgraded_ = true;
     stop_watching();
     tell(event::downgraded);
     start_extension();
     if (!over())
-        lock().wanted->downgraded(*this);
+        lock().key->downgraded(*this);
 }
 
 } // namespace redlock::detail

@@ -23,18 +23,19 @@ void held_lease::start_release(bool queues)
     leaves.begin();
     on().life.release_began();
     if (queues && type().opens_window()) // for unqueued clients
-        of_name().passing().open_window(lock().plan->batch_policy.period, on().turn(), on().loop().now());
+        of_name().passing().open_window(lock().config->batch_policy.period, on().open_window_length(),
+                                        on().loop().now());
     if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(leaves))
         return;
-    on().loop().schedule_after(*this, lock().plan->node_timeout);
-    release_on(nodes().all(), type().release_word());
+    on().loop().schedule_after(*this, lock().config->node_timeout);
+    release_on(nodes().all(), type().release_request());
 }
 
 /// Equal for each node, and when it is said again.
-kind::queue_words held_lease::release_words() const
+kind::queue_arguments held_lease::release_arguments() const
 {
     bool const leaves_free = parted()->leaves_free;
-    auto const time = leaves_free ? on().turn() : of_name().passing().lasted(on().loop().now());
+    auto const time = leaves_free ? on().open_window_length() : of_name().passing().lasted(on().loop().now());
     return {.leaves_free = leaves_free, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
@@ -43,21 +44,21 @@ kind::queue_words held_lease::release_words() const
 // rule Q11
 bool held_lease::release_in_queue(parting& leaves)
 {
-    auto const node = on().lines.node_of(lock(), lock().wanted->awaited(), {});
+    auto const node = on().registry.node_of(lock(), lock().key->awaited(), {});
     if (!node)
         return false;
-    core::duration const whole = lock().plan->node_timeout;
+    core::duration const whole = lock().config->node_timeout;
     leaves.queue_node = static_cast<std::uint8_t>(*node);
     leaves.leaves_free = of_name().passing().is_left_free(on().loop().now());
     leaves.may_be_claimed = !leaves.leaves_free;
     // New readers and permits heed the queue node.
-    leaves.is_put_off = leaves.may_be_claimed && !type().heeds();
-    on().loop().schedule_after(*this, leaves.is_put_off ? on().patience(whole / 2) : whole);
-    if (leaves.is_put_off)
-        on().life.put_off_release(*this);
+    leaves.is_postponed = leaves.may_be_claimed && !type().heeds();
+    on().loop().schedule_after(*this, leaves.is_postponed ? on().first_answer_timeout(whole / 2) : whole);
+    if (leaves.is_postponed)
+        on().life.postpone_release(*this);
     send(*node, kind::request::give_back);
-    if (!leaves.is_put_off)
-        release_on(leaves.others(), type().release_word());
+    if (!leaves.is_postponed)
+        release_on(leaves.others(), type().release_request());
     return true;
 }
 
@@ -65,21 +66,21 @@ bool held_lease::release_in_queue(parting& leaves)
 void held_lease::release_the_rest()
 {
     parting* const leaves = parted();
-    if (!std::exchange(leaves->is_put_off, false))
+    if (!std::exchange(leaves->is_postponed, false))
         return;
     link.unlink();
     if (!leaves->under_way)
         return;
-    core::duration const whole = lock().plan->node_timeout;
-    on().loop().schedule_after(*this, whole - on().patience(whole / 2));
-    release_late(leaves->others(), type().release_word());
+    core::duration const whole = lock().config->node_timeout;
+    on().loop().schedule_after(*this, whole - on().first_answer_timeout(whole / 2));
+    release_late(leaves->others(), type().release_request());
 }
 
 /// A waiter of this client may have asked there meanwhile, and found the key: nobody reports our own change (rule W2).
 void held_lease::release_late(core::node_set where, kind::request word)
 {
     release_on(where, word);
-    lock().wanted->changed_here(where);
+    lock().key->changed_here(where);
 }
 
 void held_lease::release_on(core::node_set where, kind::request word)
@@ -93,7 +94,7 @@ void held_lease::release_on(core::node_set where, kind::request word)
         net::node& to = nodes().at(i);
         if (sent.contains(i) || !where.contains(i))
             continue;
-        to.make_reachable() ? send(to, release) : fail_release(i, to.last_failure());
+        to.ensure_can_release() ? send(to, release) : fail_release(i, to.last_failure());
     }
 }
 
@@ -102,9 +103,9 @@ void held_lease::release_on(core::node_set where, kind::request word)
 // rule M3
 void held_lease::on_given_back(node_answer const& got)
 {
-    bool const handed_on = got.said.what == meaning::handed_on;
-    if (got.said.what == meaning::error) {
-        on().lines.refused(got.node, lock().wanted->awaited(), got.reply);
+    bool const handed_on = got.answer.what == meaning::handed_on;
+    if (got.answer.what == meaning::error) {
+        on().registry.refused(got.node, lock().key->awaited(), got.reply);
         release_late(core::node_set(got.node), kind::request::release);
     } else {
         if (handed_on || got.node == parted()->queue_node)
@@ -116,11 +117,11 @@ void held_lease::on_given_back(node_answer const& got)
 
 void held_lease::on_release(node_answer const& got)
 {
-    bool const ours = got.said.what == meaning::granted || got.said.what == meaning::handed_on;
-    bool const answered = ours || got.said.what == meaning::denied;
-    if (got.said.what == meaning::error)
+    bool const ours = got.answer.what == meaning::granted || got.answer.what == meaning::handed_on;
+    bool const answered = ours || got.answer.what == meaning::denied;
+    if (got.answer.what == meaning::error)
         nodes().note(got.node, "release", got.reply);
-    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).make_reachable())
+    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).ensure_can_release())
         return send(got.node, kind::request::lock_release);
     if (!history_.empty() || !ours) {
         node_report row;
@@ -174,10 +175,11 @@ void held_lease::finish_release()
     leaves.under_way = false;
     on().loop().cancel(*this);
     bool const confirmed = leaves.tally.confirmed();
-    auto const said = leaves.tally.verdict();
-    boost::system::error_code const result = said == verdict::was_gone    ? make_error_code(errc::lease_lost)
-                                             : said == verdict::confirmed ? boost::system::error_code{}
-                                                                          : make_error_code(errc::no_quorum);
+    auto const outcome = leaves.tally.verdict();
+    boost::system::error_code const result = outcome == verdict::was_gone ? make_error_code(errc::lease_lost)
+                                             : outcome == verdict::confirmed
+                                                 ? boost::system::error_code{}
+                                                 : make_error_code(errc::no_quorum);
     if (!confirmed)
         keep_silence(leaves.tally.awaited());
     on().life.release_ended(confirmed);

@@ -3,7 +3,7 @@
 #include "engine/engine.hpp"
 #include "engine/inspector.hpp"
 #include "engine/lock_access.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/inspection.hpp>
 
@@ -28,7 +28,7 @@ struct inspect_start {
     }
     void fail(boost::system::error_code why) { handler(why, inspection()); }
 
-    std::shared_ptr<lock_state> what;
+    std::shared_ptr<lock_descriptor> what;
     cancel_path<inspector> cancel;
     inspector::handler_type handler;
 };

@@ -3,7 +3,7 @@
 
 #include "core/tally.hpp"
 #include "engine/key_queue.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
@@ -32,7 +32,7 @@ inspector::inspector(runtime& on, pool<inspector>& home)
     : runtime_(on), home_(home), rows_(on.nodes.size()), found_(on.nodes.size())
 {}
 
-void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
+void inspector::start(std::shared_ptr<lock_descriptor> lock, handler_type handler)
 {
     lock_ = std::move(lock);
     handler_ = std::move(handler);
@@ -41,7 +41,7 @@ void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
     std::ranges::fill(found_, finding());
     highest_number_ = 0;
     known_ = 0;
-    type_ = &lock_->plan->kind;
+    type_ = &lock_->config->kind;
     asked_again_ = {};
     asked_for_readers_ = {};
     runtime_.life.begin_inspection(*this);
@@ -49,13 +49,13 @@ void inspector::start(std::shared_ptr<lock_state> lock, handler_type handler)
         return finish(make_error_code(errc::shut_down));
     sent_ = runtime_.loop().now();
     for (unsigned i = 0; i != nodes().size(); ++i)
-        if (nodes().at(i).make_reachable()) // a quarantined node, too: to read is no vote
+        if (nodes().at(i).ensure_can_release()) // a quarantined node, too: to read is no vote
             ask(i);
         else
             report_failure(nodes().at(i).last_failure(), rows_[i]);
     connecting_ = !connected_to_majority();
     auto const connecting = connecting_ ? runtime_.its.settings().connect_timeout : core::duration::zero();
-    runtime_.loop().schedule_after(*this, connecting + lock_->plan->node_timeout);
+    runtime_.loop().schedule_after(*this, connecting + lock_->config->node_timeout);
     if (drained())
         on_drained();
 }
@@ -78,10 +78,12 @@ void inspector::on_answer(node_answer const& got)
         return;
     switch (got.what) {
     case kind::request::owner:
-        return take_owner(got.node, type().read_sighting(got.what, got.reply), got.reply);
-    case kind::request::whose: return void(take_holder(got.node, type().read_sighting(got.what, got.reply)));
-    case kind::request::time_left: return take_time_left(got.node, type().read_sighting(got.what, got.reply));
-    default: highest_number_ = std::max(highest_number_, got.said.number);
+        return take_owner(got.node, type().read_observation(got.what, got.reply), got.reply);
+    case kind::request::whose:
+        return void(take_holder(got.node, type().read_observation(got.what, got.reply)));
+    case kind::request::time_left:
+        return take_time_left(got.node, type().read_observation(got.what, got.reply));
+    default: highest_number_ = std::max(highest_number_, got.answer.number);
     }
 }
 
@@ -95,13 +97,13 @@ void inspector::on_silence(unsigned node, kind::request what, bool, net::failure
 void inspector::missed(unsigned node, net::failure const& why)
 {
     if (why.result != node_result::quarantined || asked_again_.contains(node) ||
-        !nodes().at(node).make_reachable())
+        !nodes().at(node).ensure_can_release())
         return report_failure(why, rows_[node]);
     asked_again_.insert(node);
     ask(node);
 }
 
-void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::resp_node const& reply)
+void inspector::take_owner(unsigned node, kind::key_observation const& seen, redis::resp_node const& reply)
 {
     node_report& row = rows_[node];
     auto const took = core::elapsed(sent_, runtime_.loop().now());
@@ -109,13 +111,13 @@ void inspector::take_owner(unsigned node, kind::sighting const& seen, redis::res
     if (!take_holder(node, seen))
         return report_refusal(reply, row);
     if (++known_ == core::majority(nodes().size()) && std::exchange(connecting_, false))
-        runtime_.loop().schedule_after(*this, lock_->plan->node_timeout);
+        runtime_.loop().schedule_after(*this, lock_->config->node_timeout);
 }
 
 /// False: it does not say, and what was known stays.
-bool inspector::take_holder(unsigned node, kind::sighting const& seen)
+bool inspector::take_holder(unsigned node, kind::key_observation const& seen)
 {
-    using kind = core::key_sighting::kind;
+    using kind = core::key_answer::kind;
     finding& found = found_[node];
     node_report& row = rows_[node];
     if (seen.gone) {
@@ -134,7 +136,7 @@ bool inspector::take_holder(unsigned node, kind::sighting const& seen)
 }
 
 /// Without the right to ask, the time alone is not known.
-void inspector::take_time_left(unsigned node, kind::sighting const& seen)
+void inspector::take_time_left(unsigned node, kind::key_observation const& seen)
 {
     if (seen.gone)
         return found_absent(node); // between the two questions
@@ -153,7 +155,7 @@ void inspector::take_time_left(unsigned node, kind::sighting const& seen)
 // rule S4
 void inspector::ask_for_readers(unsigned node)
 {
-    if (asked_for_readers_.contains(node) || !nodes().at(node).make_reachable())
+    if (asked_for_readers_.contains(node) || !nodes().at(node).ensure_can_release())
         return;
     asked_for_readers_.insert(node);
     send_in_full(node, kind::request::whose);
@@ -183,7 +185,7 @@ void inspector::on_drained()
 {
     if (phase_ == phase::asking)
         finish({});
-    retire_if_drained();
+    recycle_if_drained();
 }
 
 void inspector::cancel(std::uint32_t generation)
@@ -213,8 +215,8 @@ void inspector::discard()
     auto const lock = std::move(lock_);
 }
 
-/// Retired first, unless replies are on their way: the handler may start the next operation. The turn keeps the engine
-/// alive.
+/// Recycles the object first, unless replies are on their way, because the handler may start the next operation. The
+/// turn keeps the engine alive.
 void inspector::run()
 {
     if (phase_ != phase::finished)
@@ -234,20 +236,20 @@ void inspector::run()
     ++generation_;
     runtime_.life.end_inspection(*this);
     phase_ = phase::draining;
-    retire_if_drained();
+    recycle_if_drained();
     handler(ec, std::move(found));
 }
 
 /// The server told the time between the sending and the reading, and it has passed on since.
-core::key_sighting inspector::aged(unsigned node, core::instant now) const
+core::key_answer inspector::aged(unsigned node, core::instant now) const
 {
     finding const& found = found_[node];
-    core::key_sighting key = found.key;
+    core::key_answer key = found.key;
     auto const not_negative = [](core::duration d) { return std::max(d, core::duration::zero()); };
     if (found.immortal)
         key.lives_at_least = core::duration::max();
     auto const left = rows_[node].remaining;
-    if (!left || key.what == core::key_sighting::kind::unknown)
+    if (!left || key.what == core::key_answer::kind::unknown)
         return key;
     key.lives_at_least = not_negative(*left - resolution - core::elapsed(sent_, now));
     key.lives_at_most = not_negative(*left + resolution - core::elapsed(found.read, now));
@@ -255,11 +257,11 @@ core::key_sighting inspector::aged(unsigned node, core::instant now) const
 }
 
 /// On a majority of the nodes.
-holder_kind inspector::holder_of(core::lock_verdict const& said) const
+holder_kind inspector::holder_of(core::lock_verdict const& verdict) const
 {
-    bool const several = found_[said.witness].key.what == core::key_sighting::kind::several;
-    if (said.status == lock_status::held)
-        return several ? rows_[said.witness].known_holder() : holder_kind::owner;
+    bool const several = found_[verdict.witness].key.what == core::key_answer::kind::several;
+    if (verdict.status == lock_status::held)
+        return several ? rows_[verdict.witness].known_holder() : holder_kind::owner;
     for (holder_kind const who : {holder_kind::maybe_readers, holder_kind::no_lock})
         if (std::ranges::count(rows_, who, &node_report::known_holder) >= core::majority(nodes().size()))
             return who;
@@ -269,28 +271,28 @@ holder_kind inspector::holder_of(core::lock_verdict const& said) const
 inspection inspector::report() const
 {
     core::instant const now = runtime_.loop().now();
-    std::array<core::key_sighting, core::max_nodes> keys;
+    std::array<core::key_answer, core::max_nodes> keys;
     for (unsigned i = 0; i != nodes().size(); ++i)
         keys[i] = aged(i, now);
-    auto const said = core::judge({keys.data(), nodes().size()});
-    inspection found{.status = said.status, .votes = said.votes, .free = said.free};
+    auto const verdict = core::judge({keys.data(), nodes().size()});
+    inspection found{.status = verdict.status, .votes = verdict.votes, .free = verdict.free};
     found.node_table = to_table(rows_, runtime_.its.settings().names);
-    found.holder = holder_of(said);
+    found.holder = holder_of(verdict);
     if (found.holder == holder_kind::owner) {
-        found.owner = found.node_table[said.witness].owner;
-        found.ours = found_[said.witness].ours;
+        found.owner = found.node_table[verdict.witness].owner;
+        found.ours = found_[verdict.witness].ours;
     }
-    found.expires_after = said.taken_at_least;
-    found.expires_within = said.taken_at_most;
+    found.expires_after = verdict.taken_at_least;
+    found.expires_within = verdict.taken_at_most;
     found.last_token = core::fencing_token(highest_number_);
     return found;
 }
 
-void inspector::retire_if_drained()
+void inspector::recycle_if_drained()
 {
     if (phase_ != phase::draining || !drained())
         return;
-    phase_ = phase::retired;
+    phase_ = phase::idle;
     home_.recycle(*this);
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/fencing.hpp"
 #include "core/instant.hpp"
-#include "core/sightings.hpp"
+#include "core/key_answers.hpp"
 #include "core/tally.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/node_group.hpp"
@@ -31,30 +31,30 @@
 
 namespace redlock::detail {
 
-/// One call of `inspect`: asks every node for the key, beside whatever else this client does with it. It stands in no
-/// queue and changes nothing, neither on the nodes nor in what this client knows of the lock.
+/// One call of `inspect`: asks every node for the key. It uses no queue, and changes neither the nodes nor this
+/// client's knowledge of the lock.
 class inspector final : private round<inspector>, public activity, private net::task {
 public:
     using handler_type = completion_handler<inspection_signature>;
 
     inspector(runtime&, pool<inspector>& home);
 
-    void start(std::shared_ptr<lock_state>, handler_type);
+    void start(std::shared_ptr<lock_descriptor>, handler_type);
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
     /// Ends it with this error, unless it has ended.
     void abort(boost::system::error_code) override;
-    [[nodiscard]] lock_state const* wanted_lock() const override { return nullptr; }
+    [[nodiscard]] lock_descriptor const* wanted_lock() const override { return nullptr; }
     /// It was taken from its pool, and is not started.
     void recycle() { home_.recycle(*this); }
     /// Lets go of the handler without calling it, and of the lock.
     void discard();
 
 private:
-    enum class phase : std::uint8_t { retired, asking, finished, draining };
+    enum class phase : std::uint8_t { idle, asking, finished, draining };
     /// One node's answer.
     struct finding {
-        core::key_sighting key{};
+        core::key_answer key{};
         core::instant read{}; ///< when it told how long the key lives
         bool immortal = false;
         bool ours = false;
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type().append(out, what, {lock_->key(), {}}, form);
+        type().append(out, what, {lock_->redis_key(), {}}, form);
     }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
@@ -76,22 +76,22 @@ private:
 
     void ask(unsigned node);
     [[nodiscard]] bool connected_to_majority() const;
-    void take_owner(unsigned node, kind::sighting const&, redis::resp_node const&);
-    [[nodiscard]] bool take_holder(unsigned node, kind::sighting const&);
-    void take_time_left(unsigned node, kind::sighting const&);
+    void take_owner(unsigned node, kind::key_observation const&, redis::resp_node const&);
+    [[nodiscard]] bool take_holder(unsigned node, kind::key_observation const&);
+    void take_time_left(unsigned node, kind::key_observation const&);
     void ask_for_readers(unsigned node);
     [[nodiscard]] holder_kind holder_of(core::lock_verdict const&) const;
     void found_absent(unsigned node);
     void missed(unsigned node, net::failure const&);
     void finish(boost::system::error_code);
-    [[nodiscard]] core::key_sighting aged(unsigned node, core::instant now) const;
+    [[nodiscard]] core::key_answer aged(unsigned node, core::instant now) const;
     [[nodiscard]] inspection report() const;
-    void retire_if_drained();
+    void recycle_if_drained();
 
     runtime& runtime_;
     pool<inspector>& home_;
     kind::lock_kind const* type_ = nullptr;
-    std::shared_ptr<lock_state> lock_;
+    std::shared_ptr<lock_descriptor> lock_;
     handler_type handler_;
     std::vector<node_report> rows_;
     std::vector<finding> found_;
@@ -100,10 +100,10 @@ private:
     core::fence highest_number_ = 0;
     core::node_set asked_again_;
     core::node_set asked_for_readers_;
-    unsigned known_ = 0; ///< nodes that have said whose the key is
+    unsigned known_ = 0; ///< nodes that have named the key's owner
     std::uint32_t generation_ = 0;
     bool connecting_ = false; ///< the time for that is not over
-    phase phase_ = phase::retired;
+    phase phase_ = phase::idle;
 };
 
 } // namespace redlock::detail

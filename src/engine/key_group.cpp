@@ -2,7 +2,7 @@
 #include "engine/key_group.hpp"
 
 #include "engine/held_lease.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/runtime.hpp"
 
 #include <boost/system/errc.hpp>
@@ -25,7 +25,7 @@ std::string all_names(std::vector<std::string> const& names)
     return text;
 }
 
-multi_waiter* several(candidate const& one)
+multi_waiter* several(waiter const& one)
 {
     return static_cast<multi_waiter*>(one.several.get());
 }
@@ -50,11 +50,11 @@ void key_group::expect_keys(std::chrono::milliseconds ttl)
         each->expect_keys(ttl);
 }
 
-core::duration key_group::longest_key() const
+core::duration key_group::longest_key_life() const
 {
     core::duration longest{};
     for (auto const& each : queues_)
-        longest = std::max(longest, each->longest_key());
+        longest = std::max(longest, each->longest_key_life());
     return longest;
 }
 
@@ -92,7 +92,7 @@ std::uint8_t key_group::in_the_way() const
     return first == queues_.end() ? in_the_way_ : static_cast<std::uint8_t>(first - queues_.begin());
 }
 
-void key_group::enqueue(candidate& one)
+void key_group::enqueue(waiter& one)
 {
     bool const waits = busy();
     try {
@@ -105,23 +105,23 @@ void key_group::enqueue(candidate& one)
         one.tell_waiting(position(one), false);
 }
 
-void key_group::leave(candidate& one)
+void key_group::leave(waiter& one)
 {
     several(one)->leave();
     several(one)->done();
 }
 
-std::size_t key_group::position(candidate const& one) const
+std::size_t key_group::position(waiter const& one) const
 {
     return one.several ? several(one)->position() : 0;
 }
 
-acquirer* key_group::asking(candidate const& one) const
+acquirer* key_group::acquirer_of(waiter const& one) const
 {
     return one.several ? several(one)->asking() : nullptr;
 }
 
-bool key_group::is_asked_for(candidate const& one) const
+bool key_group::is_asked_for(waiter const& one) const
 {
     return one.several && several(one)->asks();
 }
@@ -136,7 +136,7 @@ void key_group::adopted(held_lease& held)
 // rule M6
 multi_waiter* key_group::next_in_all() const
 {
-    candidate* const first = queues_.front()->first();
+    waiter* const first = queues_.front()->first();
     multi_waiter* const next = first ? first->part_of() : nullptr;
     return next && next->wants(queues_) && next->is_first_everywhere() ? next : nullptr;
 }
@@ -146,21 +146,21 @@ bool key_group::hand_over(held_lease& held)
     multi_waiter* const next = next_in_all();
     if (!next)
         return false;
-    candidate& heir = next->whole();
+    waiter& next_owner = next->whole();
     bool const may = std::ranges::all_of(
-        queues_, [&](auto const& each) { return each->may_hand_over(held, *heir.lock()->plan); });
-    if (!may || !held.may_pass_to(*heir.lock()))
+        queues_, [&](auto const& each) { return each->may_hand_over(held, *next_owner.lock()->config); });
+    if (!may || !held.may_pass_to(*next_owner.lock()))
         return false;
-    runtime& on = heir.lock()->plan->on;
+    runtime& on = next_owner.lock()->config->on;
     core::instant const now = on.loop().now();
     void* const block = on.lease_blocks.try_take();
     if (!block)
         return false;
-    auto passed = held.pass_to(block, heir.lock(), heir.waited(now), heir.attempts());
+    auto passed = held.pass_to(block, next_owner.lock(), next_owner.waited(now), next_owner.attempts());
     for (auto const& each : queues_)
         each->pass_on(*passed, now);
     next->done();
-    heir.receive(std::move(passed));
+    next_owner.receive(std::move(passed));
     return true;
 }
 

@@ -4,10 +4,10 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/acquirer.hpp"
-#include "engine/candidate.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
 #include "engine/multi_waiter.hpp"
+#include "engine/waiter.hpp"
 #include "redis/command.hpp"
 
 #include <chrono>
@@ -26,18 +26,18 @@ public:
 
     [[nodiscard]] redis::lock_key key() const override;
     void expect_keys(std::chrono::milliseconds ttl) override;
-    [[nodiscard]] core::duration longest_key() const override;
+    [[nodiscard]] core::duration longest_key_life() const override;
     [[nodiscard]] std::uint64_t highest_number() const override;
     void note_number(std::uint64_t) override;
 
     [[nodiscard]] bool held_here() const override;
     [[nodiscard]] bool busy() const override;
-    void enqueue(candidate&) override;
-    void leave(candidate&) override;
-    [[nodiscard]] std::size_t position(candidate const&) const override;
-    [[nodiscard]] acquirer* asking(candidate const&) const override;
+    void enqueue(waiter&) override;
+    void leave(waiter&) override;
+    [[nodiscard]] std::size_t position(waiter const&) const override;
+    [[nodiscard]] acquirer* acquirer_of(waiter const&) const override;
     /// With one name after the other, too.
-    [[nodiscard]] bool is_asked_for(candidate const&) const override;
+    [[nodiscard]] bool is_asked_for(waiter const&) const override;
 
     void note_in_the_way(std::uint8_t which) override { in_the_way_ = which; }
     [[nodiscard]] std::uint8_t in_the_way() const override;

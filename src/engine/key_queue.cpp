@@ -28,7 +28,7 @@ bool key_queue::held_by(std::string_view nonce) const
 }
 
 // rule W1
-void key_queue::enqueue(candidate& one)
+void key_queue::enqueue(waiter& one)
 {
     if (queue_.empty() && join(one))
         return;
@@ -36,54 +36,54 @@ void key_queue::enqueue(candidate& one)
     one.ticket = ++tickets_;
     if (!local().busy())
         return ask(core::batch_policy::next::coming);
-    ask_beside();
-    if (one.place.is_linked() && !one.own)
+    ask_for_more();
+    if (one.hook.is_linked() && !one.own_acquirer)
         one.tell_waiting(position(one), false);
 }
 
-void key_queue::insert(waiters::const_iterator before, candidate& one)
+void key_queue::insert(waiters::const_iterator before, waiter& one)
 {
     queue_.insert(before, one);
     count_waiter();
 }
 
-void key_queue::drop(candidate& one)
+void key_queue::drop(waiter& one)
 {
-    one.own = nullptr;
-    if (!one.place.is_linked())
+    one.own_acquirer = nullptr;
+    if (!one.hook.is_linked())
         return;
     queue_.erase(queue_.iterator_to(one));
     discount_waiter();
 }
 
 // rule M8
-void key_queue::take_over(candidate& one)
+void key_queue::take_over(waiter& one)
 {
     holder_ = nullptr;
     one.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
     insert(queue_.begin(), one);
     runtime& on = queues().on();
     local().lease_ended(on.loop().now());
-    (void)local().ask(one.lock()->plan->batch_policy, core::batch_policy::next::waiting, on.loop().now(),
-                      on.turn());
+    (void)local().ask(one.lock()->config->batch_policy, core::batch_policy::next::waiting, on.loop().now(),
+                      on.open_window_length());
 }
 
 // rule W1
-void key_queue::leave(candidate& one)
+void key_queue::leave(waiter& one)
 {
     bool const asks_itself = one.part_of() && local().asking() && first() == &one;
-    candidate* const next = after(one);
-    acquirer* const own = one.own;
+    waiter* const next = after(one);
+    acquirer* const own = one.own_acquirer;
     drop(one);
     if (own)
         own->stop();
     if (asks_itself)
         return stop_asking();
     if (own || !is_asked_for(one))
-        return ask_beside();
+        return ask_for_more();
     if (next) {
         acquirer_->serve(*next);
-        return ask_beside();
+        return ask_for_more();
     }
     acquirer_->stop(); // votes are released before the nodes are asked for another waiter
     stop_asking();
@@ -104,46 +104,47 @@ void key_queue::ask_next()
 }
 
 /// A waiter that wants several names, or that has its own acquirer, is not served by the one before it.
-candidate* key_queue::after(candidate& one)
+waiter* key_queue::after(waiter& one)
 {
-    if (!one.place.is_linked() || one.own)
+    if (!one.hook.is_linked() || one.own_acquirer)
         return nullptr;
     auto const next = std::next(queue_.iterator_to(one));
-    return next != queue_.end() && !next->own && !next->part_of() ? &*next : nullptr;
+    return next != queue_.end() && !next->own_acquirer && !next->part_of() ? &*next : nullptr;
 }
 
 /// The own acquirer of the first waiter, if it has one, is the queue's from now on.
 void key_queue::ask(core::batch_policy::next who)
 {
-    candidate& next = *first();
+    waiter& next = *first();
     bool const asks_itself = next.part_of() != nullptr;
-    acquirer* const own = std::exchange(next.own, nullptr);
+    acquirer* const own = std::exchange(next.own_acquirer, nullptr);
     acquirer* const its = own || asks_itself ? own : new_acquirer();
     if (!its && !asks_itself) {
         local().stop_asking();
         return fail_all(make_error_code(boost::system::errc::not_enough_memory));
     }
     runtime& on = queues().on();
-    auto const how = local().ask(next.lock()->plan->batch_policy, who, on.loop().now(), on.turn());
+    auto const how =
+        local().ask(next.lock()->config->batch_policy, who, on.loop().now(), on.open_window_length());
     acquirer_ = its;
     if (asks_itself)
-        next.come_first(how);
+        next.first_in_one_more(how);
     else if (!own)
         its->start(*this, *this, next, how);
-    ask_beside();
+    ask_for_more();
 }
 
 /// Asks for the next waiters that want permits, each through an acquirer of its own.
-void key_queue::ask_beside()
+void key_queue::ask_for_more()
 {
-    for (auto others = asked_for(); others != 0; others = asked_for()) {
+    for (auto others = count_asked_for(); others != 0; others = count_asked_for()) {
         auto const where = std::next(queue_.begin(), others);
-        if (where == queue_.end() || !may_ask_beside(*where, others))
+        if (where == queue_.end() || !may_ask_for_more(*where, others))
             return;
-        candidate& next = *where;
-        next.own = new_acquirer();
-        if (next.own)
-            next.own->start(*this, *this, next, core::start_mode::at_once);
+        waiter& next = *where;
+        next.own_acquirer = new_acquirer();
+        if (next.own_acquirer)
+            next.own_acquirer->start(*this, *this, next, core::start_mode::at_once);
         else if (next.asks_once())
             fail(next, make_error_code(boost::system::errc::not_enough_memory));
         else
@@ -152,28 +153,28 @@ void key_queue::ask_beside()
 }
 
 /// So many at the head of the queue want permits, and the nodes are asked for them.
-std::ptrdiff_t key_queue::asked_for() const
+std::ptrdiff_t key_queue::count_asked_for() const
 {
-    auto const next = std::ranges::find_if_not(queue_, [this](candidate const& one) {
-        bool const is_asked_for = one.own || (acquirer_ && acquirer_->waiter() == &one);
-        return is_asked_for && one.lock()->plan->kind.slotted;
+    auto const next = std::ranges::find_if_not(queue_, [this](waiter const& one) {
+        bool const is_asked_for = one.own_acquirer || (acquirer_ && acquirer_->current_waiter() == &one);
+        return is_asked_for && one.lock()->config->kind.has_permits;
     });
     return std::distance(queue_.begin(), next);
 }
 
-bool key_queue::may_ask_beside(candidate const& one, std::ptrdiff_t others) const
+bool key_queue::may_ask_for_more(waiter const& one, std::ptrdiff_t others) const
 {
-    return !holder_ && one.lock()->plan->kind.slotted && others < most_asked_for &&
+    return !holder_ && one.lock()->config->kind.has_permits && others < most_asked_for &&
            !queues().on().life.closing();
 }
 
-bool key_queue::would_ask(candidate const& one) const
+bool key_queue::would_ask(waiter const& one) const
 {
-    auto const others = asked_for();
-    return !busy() || (std::next(queue_.begin(), others) == queue_.end() && may_ask_beside(one, others));
+    auto const others = count_asked_for();
+    return !busy() || (std::next(queue_.begin(), others) == queue_.end() && may_ask_for_more(one, others));
 }
 
-void key_queue::fail(candidate& vain, boost::system::error_code why)
+void key_queue::fail(waiter& vain, boost::system::error_code why)
 {
     drop(vain);
     vain.fail(why);
@@ -182,7 +183,7 @@ void key_queue::fail(candidate& vain, boost::system::error_code why)
 /// None of them can be asked for.
 void key_queue::fail_all(boost::system::error_code why)
 {
-    while (candidate* const vain = first())
+    while (waiter* const vain = first())
         fail(*vain, why);
 }
 
@@ -190,20 +191,20 @@ void key_queue::won(acquirer& by, held_lease& held)
 {
     bool const asked_for = acquirer_ == &by;
     if (held.permits())
-        drop(*by.waiter()); // perhaps behind others
+        drop(*by.current_waiter()); // perhaps behind others
     else if (asked_for)
         drop(*first());
     if (asked_for)
         acquirer_ = nullptr;
     changed_here(queues().on().nodes.all()); // the waiters have been overtaken
     if (held.is_shared() || held.permits()) {
-        local().won_beside_others(asked_for, by.nobody_came());
+        local().won_shared(asked_for, by.nobody_came());
         if (held.is_shared() && !by.won().claims())
             local().passing().interrupted(); // the lock was free, or readers had it
         if (held.is_shared())
             readers_ = &held;
         let_readers_join();
-        return ask_beside();
+        return ask_for_more();
     }
     local().won(asked_for, by.nobody_came(), queues().on().loop().now());
     holder_ = &held;
@@ -220,10 +221,10 @@ void key_queue::let_readers_join()
 /// A reader, by a lease that has been won not long ago. Later the nodes are asked, who know whether a writer waits (rule
 /// S18).
 // rule S18
-bool key_queue::join(candidate& one)
+bool key_queue::join(waiter& one)
 {
     runtime& on = queues().on();
-    if (!readers_ || !one.lock()->plan->kind.shared || !readers_->may_be_joined(*one.lock()))
+    if (!readers_ || !one.lock()->config->kind.shared || !readers_->may_be_joined(*one.lock()))
         return false;
     void* const block = on.lease_blocks.try_take();
     if (!block)
@@ -244,7 +245,7 @@ void key_queue::taken_back(acquirer const& by, core::node_set where)
 
 void key_queue::acquirer_ended(acquirer const& by)
 {
-    acquirer_ == &by ? stop_asking() : ask_beside();
+    acquirer_ == &by ? stop_asking() : ask_for_more();
 }
 
 void key_queue::adopted(held_lease& held)
@@ -260,10 +261,10 @@ bool key_queue::hand_over(held_lease& held)
 {
     if (!first())
         return false;
-    candidate& next = *first();
+    waiter& next = *first();
     runtime& on = queues().on();
     core::instant const now = on.loop().now();
-    if (!may_hand_over(held, *next.lock()->plan) || !held.may_pass_to(*next.lock()))
+    if (!may_hand_over(held, *next.lock()->config) || !held.may_pass_to(*next.lock()))
         return false;
     void* const block = on.lease_blocks.try_take();
     if (!block)
@@ -274,7 +275,7 @@ bool key_queue::hand_over(held_lease& held)
     return true;
 }
 
-bool key_queue::may_hand_over(held_lease const& held, lock_plan const& next) const
+bool key_queue::may_hand_over(held_lease const& held, lock_config const& next) const
 {
     return holder_ == &held && local().may_hand_over(next.batch_policy, queues().on().loop().now());
 }
@@ -335,7 +336,7 @@ void key_queue::changed_here(core::node_set where)
 // rule EL5
 void key_queue::leader_changed(core::node_set where)
 {
-    for (onlooker& each : onlookers_)
+    for (leader_listener& each : leader_listeners_)
         each.leader_changed(where);
 }
 

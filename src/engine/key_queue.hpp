@@ -6,13 +6,13 @@
 #include "core/tally.hpp"
 #include "engine/acquirer.hpp"
 #include "engine/acquirer_owner.hpp"
-#include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lock_plan.hpp"
-#include "engine/lock_state.hpp"
-#include "engine/onlooker.hpp"
+#include "engine/leader_listener.hpp"
+#include "engine/lock_config.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/pool.hpp"
 #include "engine/runtime.hpp"
+#include "engine/waiter.hpp"
 
 #include <boost/intrusive/list.hpp>
 #include <boost/system/error_code.hpp>
@@ -37,36 +37,36 @@ public:
     key_queue(key_queues&, std::string name);
 
     /// Returns the queue of a lock of one name.
-    [[nodiscard]] static key_queue& of(lock_state const& lock)
+    [[nodiscard]] static key_queue& of(lock_descriptor const& lock)
     {
-        return static_cast<key_queue&>(*lock.wanted);
+        return static_cast<key_queue&>(*lock.key);
     }
 
     [[nodiscard]] bool held_here() const override { return holder_ || readers_ || leases_with_permits != 0; }
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
     [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
-    [[nodiscard]] bool would_ask(candidate const&) const override;
-    void enqueue(candidate&) override;
-    void leave(candidate&) override;
-    [[nodiscard]] std::size_t position(candidate const& one) const override
+    [[nodiscard]] bool would_ask(waiter const&) const override;
+    void enqueue(waiter&) override;
+    void leave(waiter&) override;
+    [[nodiscard]] std::size_t position(waiter const& one) const override
     {
         return static_cast<std::size_t>(one.ticket - queue_.front().ticket);
     }
-    [[nodiscard]] acquirer* asking(candidate const& one) const override
+    [[nodiscard]] acquirer* acquirer_of(waiter const& one) const override
     {
-        return one.own ? one.own : acquirer_;
+        return one.own_acquirer ? one.own_acquirer : acquirer_;
     }
-    [[nodiscard]] bool is_asked_for(candidate const& one) const override
+    [[nodiscard]] bool is_asked_for(waiter const& one) const override
     {
-        return asking(one) && asking(one)->waiter() == &one;
+        return acquirer_of(one) && acquirer_of(one)->current_waiter() == &one;
     }
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
 
     /// \name One of several names
     ///@{
-    [[nodiscard]] candidate* first() { return queue_.empty() ? nullptr : &queue_.front(); }
+    [[nodiscard]] waiter* first() { return queue_.empty() ? nullptr : &queue_.front(); }
     [[nodiscard]] held_lease* holder() const { return holder_; }
     /// Returns the acquirer that asks for the first waiter.
     [[nodiscard]] acquirer* current() const { return acquirer_; }
@@ -76,17 +76,17 @@ public:
     /// Asks for the first waiter.
     void ask(core::batch_policy::next);
     /// Puts a waiter before all others. It has had the key, and has given it up for an attempt to get it with others (rule M8).
-    void take_over(candidate&);
+    void take_over(waiter&);
     /// May the ending lease go to the first waiter, as far as other clients are concerned?
-    [[nodiscard]] bool may_hand_over(held_lease const&, lock_plan const& next) const;
+    [[nodiscard]] bool may_hand_over(held_lease const&, lock_config const& next) const;
     /// The first waiter has got the lease.
     void pass_on(held_lease&, core::instant now);
     ///@}
 
     /// \name What an acquirer tells
     ///@{
-    [[nodiscard]] candidate* after(candidate&) override;
-    void drop(candidate&) override;
+    [[nodiscard]] waiter* after(waiter&) override;
+    void drop(waiter&) override;
     void won(acquirer&, held_lease&) override;
     void acquirer_ended(acquirer const&) override;
     void taken_back(acquirer const&, core::node_set) override;
@@ -100,42 +100,41 @@ public:
     void led_by(held_lease const& before, held_lease&) override;
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
-    void proclaimed_here(core::node_set where) override { leader_changed(where); }
+    void announced_here(core::node_set where) override { leader_changed(where); }
     ///@}
 
     /// \name Who leads
     ///@{
-    void look_on(onlooker& one) { onlookers_.push_back(one); }
+    void add_leader_listener(leader_listener& one) { leader_listeners_.push_back(one); }
     void leader_changed(core::node_set where);
     ///@}
 
 private:
     using waiters = boost::intrusive::list<
-        candidate,
-        boost::intrusive::member_hook<candidate, boost::intrusive::list_member_hook<>, &candidate::place>,
+        waiter, boost::intrusive::member_hook<waiter, boost::intrusive::list_member_hook<>, &waiter::hook>,
         boost::intrusive::constant_time_size<false>>;
 
-    void insert(waiters::const_iterator before, candidate&);
-    [[nodiscard]] std::ptrdiff_t asked_for() const;
-    [[nodiscard]] bool may_ask_beside(candidate const&, std::ptrdiff_t others) const;
-    void ask_beside();
+    void insert(waiters::const_iterator before, waiter&);
+    [[nodiscard]] std::ptrdiff_t count_asked_for() const;
+    [[nodiscard]] bool may_ask_for_more(waiter const&, std::ptrdiff_t others) const;
+    void ask_for_more();
     void ask_next();
     void stop_asking();
-    void fail(candidate&, boost::system::error_code);
+    void fail(waiter&, boost::system::error_code);
     void fail_all(boost::system::error_code);
-    [[nodiscard]] bool join(candidate&);
+    [[nodiscard]] bool join(waiter&);
     void let_readers_join();
     [[nodiscard]] key_queues& queues() const;
 
-    using onlookers =
-        boost::intrusive::list<onlooker,
-                               boost::intrusive::member_hook<onlooker, onlooker::hook, &onlooker::place>,
-                               boost::intrusive::constant_time_size<false>>;
+    using leader_listeners = boost::intrusive::list<
+        leader_listener,
+        boost::intrusive::member_hook<leader_listener, leader_listener::hook_type, &leader_listener::hook>,
+        boost::intrusive::constant_time_size<false>>;
 
     static constexpr std::ptrdiff_t most_asked_for = 16; ///< rule Q15
 
     waiters queue_;
-    onlookers onlookers_;
+    leader_listeners leader_listeners_;
     acquirer* acquirer_ = nullptr; ///< for the first waiter
     held_lease* holder_ = nullptr;
     held_lease* readers_ = nullptr; ///< the one that leads those whom others may join

@@ -43,43 +43,44 @@ std::mutex& key_state::tables() const
 void key_state::expect_keys(std::chrono::milliseconds ttl)
 {
     auto const longest = static_cast<std::uint32_t>(ttl.count()); // 48 hours at most
-    auto known = longest_key_ms_.load(std::memory_order_relaxed);
-    while (known < longest && !longest_key_ms_.compare_exchange_weak(known, longest))
+    auto known = longest_key_life_ms_.load(std::memory_order_relaxed);
+    while (known < longest && !longest_key_life_ms_.compare_exchange_weak(known, longest))
         ;
 }
 
-core::duration key_state::longest_key() const
+core::duration key_state::longest_key_life() const
 {
-    core::duration const own = std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)};
-    return heir_ ? std::max(own, heir_->longest_key()) : own;
+    core::duration const own =
+        std::chrono::milliseconds{longest_key_life_ms_.load(std::memory_order_relaxed)};
+    return successor_ ? std::max(own, successor_->longest_key_life()) : own;
 }
 
-/// Locks that were made before count there, too, whether they are used or not (rule N4).
-void key_state::leave_to(boost::intrusive_ptr<key_state> heir) noexcept
+/// Locks that were made before also count for the next nodes, whether they are used or not (rule N4).
+void key_state::leave_to(boost::intrusive_ptr<key_state> successor) noexcept
 {
-    heir_ = std::move(heir);
-    heir_->expect_keys(std::chrono::milliseconds{longest_key_ms_.load(std::memory_order_relaxed)});
+    successor_ = std::move(successor);
+    successor_->expect_keys(std::chrono::milliseconds{longest_key_life_ms_.load(std::memory_order_relaxed)});
     leave_numbers();
 }
 
 void key_state::leave_numbers() noexcept
 {
-    if (!heir_)
+    if (!successor_)
         return;
-    heir_->note_number(highest_number_);
-    heir_->note_leader(latest_leader_);
+    successor_->note_number(highest_number_);
+    successor_->note_leader(latest_leader_);
 }
 
 core::leader_version key_state::latest_leader() const
 {
-    return heir_ ? std::max(latest_leader_, heir_->latest_leader()) : latest_leader_;
+    return successor_ ? std::max(latest_leader_, successor_->latest_leader()) : latest_leader_;
 }
 
 void key_state::note_leader(core::leader_version proven)
 {
     latest_leader_ = std::max(latest_leader_, proven);
-    if (heir_)
-        heir_->note_leader(proven);
+    if (successor_)
+        successor_->note_leader(proven);
 }
 
 std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const& nodes) const
@@ -97,7 +98,7 @@ void key_state::publish_success(std::vector<node_report>& rows) noexcept
     table_.publish_success(tables(), rows);
 }
 
-void key_state::note_holder(unsigned node, unsigned nodes, kind::sighting const& seen) noexcept
+void key_state::note_holder(unsigned node, unsigned nodes, kind::key_observation const& seen) noexcept
 {
     table_.note_holder(tables(), node, nodes, seen);
 }

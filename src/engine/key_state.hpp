@@ -30,12 +30,12 @@
 namespace redlock::detail {
 
 class acquirer;
-class candidate;
+class waiter;
 class held_lease;
 class key_index;
 
-/// One key within one client, or several that are locked at once: what is known of it, and who is told of what its attempts
-/// and leases come to. Everything but what is marked otherwise belongs to the client's executor.
+/// One key within one client, or several that are locked at once: the client's knowledge of it, and the receiver of the
+/// results of attempts and leases. Members belong to the client's executor unless marked otherwise.
 class key_state {
 public:
     key_state(key_index&, std::string name);
@@ -56,20 +56,20 @@ public:
     [[nodiscard]] std::vector<node_outcome> last_attempt(std::vector<std::string> const& nodes) const;
     ///@}
 
-    /// The same key among the client's next nodes, which is kept for as long as this one.
-    void leave_to(boost::intrusive_ptr<key_state> heir) noexcept;
+    /// Sets the same key among the client's next nodes, which is kept for as long as this one.
+    void leave_to(boost::intrusive_ptr<key_state> successor) noexcept;
     /// The longest life of a key of any lock of this name, also of those for the next nodes (docs/protocol.md, rules N4 and
     /// N9).
-    [[nodiscard]] virtual core::duration longest_key() const;
+    [[nodiscard]] virtual core::duration longest_key_life() const;
     /// Passes on the numbers that were seen since.
     void leave_numbers() noexcept;
 
-    /// \name What attempts learn
+    /// \name Knowledge from attempts
     ///@{
     void publish(std::vector<node_report>& rows) noexcept;
     void publish_success(std::vector<node_report>& rows) noexcept;
-    void note_holder(unsigned node, unsigned nodes, kind::sighting const&) noexcept;
-    /// On any node, as far as this client has seen.
+    void note_holder(unsigned node, unsigned nodes, kind::key_observation const&) noexcept;
+    /// Returns the highest fence on any node that this client has seen.
     [[nodiscard]] virtual std::uint64_t highest_number() const { return highest_number_; }
     virtual void note_number(std::uint64_t seen) { highest_number_ = std::max(highest_number_, seen); }
     /// The latest announcement that this client knows to be proven, of the next nodes too: no operation is told of an earlier
@@ -77,10 +77,10 @@ public:
     // rule EL4
     [[nodiscard]] core::leader_version latest_leader() const;
     void note_leader(core::leader_version proven);
-    std::uint32_t leases_with_permits = 0; ///< this client's, which share the key
+    std::uint32_t leases_with_permits = 0; ///< this client's leases that share the key
     [[nodiscard]] core::local_queue& local() { return local_; }
     [[nodiscard]] core::local_queue const& local() const { return local_; }
-    /// Guards what is told of attempts and leases to other threads.
+    /// Guards the tables of attempts and leases, which other threads read.
     [[nodiscard]] std::mutex& tables() const;
     ///@}
 
@@ -95,16 +95,16 @@ public:
     /// Is it held by this client, or asked for?
     [[nodiscard]] virtual bool busy() const = 0;
     /// Would the nodes be asked for this waiter at once if it came now?
-    [[nodiscard]] virtual bool would_ask(candidate const&) const { return !busy(); }
+    [[nodiscard]] virtual bool would_ask(waiter const&) const { return !busy(); }
     /// Puts the waiter at the end, and asks for the lock if this client neither holds it nor asks for it.
-    virtual void enqueue(candidate&) = 0;
-    virtual void leave(candidate&) = 0;
+    virtual void enqueue(waiter&) = 0;
+    virtual void leave(waiter&) = 0;
     /// Returns how many waiters stand before this one, at most: some may have left.
-    [[nodiscard]] virtual std::size_t position(candidate const&) const = 0;
+    [[nodiscard]] virtual std::size_t position(waiter const&) const = 0;
     /// Returns the acquirer that asks for this waiter, or for one before it. Null: none does.
-    [[nodiscard]] virtual acquirer* asking(candidate const&) const = 0;
+    [[nodiscard]] virtual acquirer* acquirer_of(waiter const&) const = 0;
     /// Are the nodes asked for this waiter?
-    [[nodiscard]] virtual bool is_asked_for(candidate const&) const = 0;
+    [[nodiscard]] virtual bool is_asked_for(waiter const&) const = 0;
     ///@}
 
     /// \name Several names
@@ -118,24 +118,25 @@ public:
     [[nodiscard]] key_state& awaited() { return one(in_the_way()); }
     ///@}
 
-    /// \name What a lease tells
+    /// \name Events of a lease
     ///@{
-    /// It was granted to another client, and goes on here.
+    /// A lease of another client continues here.
     virtual void adopted(held_lease&) = 0;
-    /// It is given up. True: the lock has passed to the first in the queue, without the network (rule W4).
+    /// A lease is given up. Returns true if the lock has passed to the first waiter, without the network (rule W4).
     [[nodiscard]] virtual bool hand_over(held_lease&) = 0;
-    /// It is a reader's, and was a writer's.
+    /// A writer's lease has become a reader's.
     virtual void downgraded(held_lease&) = 0;
-    /// Its keys are another's now.
+    /// Another lease renews the key now.
     virtual void led_by(held_lease const& before, held_lease&) = 0;
-    /// It is over, and what is to be said about that has been sent: the next one's turn.
+    /// A lease has ended, and its last commands are sent: the next waiter may be served.
     virtual void lease_ended(held_lease const&) = 0;
     ///@}
 
-    /// This client itself has sent these nodes what may delete the key: of that they do not tell it (rule W2).
+    /// This client itself has sent these nodes a command that may delete the key. Nodes do not report a client's own
+    /// changes (rule W2).
     virtual void changed_here(core::node_set) = 0;
-    /// The same of what says who leads.
-    virtual void proclaimed_here(core::node_set) {}
+    /// This client itself has changed the leader's announcement on these nodes.
+    virtual void announced_here(core::node_set) {}
 
 protected:
     [[nodiscard]] key_index& index() const { return index_; }
@@ -150,9 +151,9 @@ private:
     std::uint64_t highest_number_ = 0;
     core::leader_version latest_leader_;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
-    std::atomic<std::uint32_t> longest_key_ms_{0};
+    std::atomic<std::uint32_t> longest_key_life_ms_{0};
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
-    boost::intrusive_ptr<key_state> heir_;
+    boost::intrusive_ptr<key_state> successor_;
 };
 
 /// All keys of a client, by name. Any thread.
@@ -181,7 +182,7 @@ private:
     friend void intrusive_ptr_add_ref(key_state*) noexcept;
     friend void intrusive_ptr_release(key_state*) noexcept;
 
-    /// A hundred thousand keys are found by the names that they have anyhow.
+    /// Hash and equality by the keys' own names, so that a hundred thousand keys need no second copy.
     struct by_name {
         using is_transparent = void;
         static std::string_view name_of(std::string_view name) { return name; }

@@ -9,7 +9,7 @@
 
 namespace redlock::detail {
 
-/// Makes leases, which nobody else can.
+/// Makes leases. No other class can.
 struct lease_access {
     static held_lease const* get(lease const& of) { return of.held_.get(); }
     static lease make(boost::intrusive_ptr<held_lease> held) { return lease(std::move(held)); }

@@ -33,14 +33,14 @@ std::string words_of_lease(node_report const& said, core::duration passed,
     }
 }
 
-std::string story_of(lease_history::record const& told, core::instant end,
-                     std::vector<std::string> const& names, std::span<std::string const> several)
+std::string text_of(lease_history::record const& told, core::instant end,
+                    std::vector<std::string> const& names, std::span<std::string const> several)
 {
     std::string text;
     if (told.late != core::duration::zero())
         text += "; this client's thread did not run for " + in_words(told.late);
-    text += told.proven ? "; last confirmed " + in_words(core::elapsed(told.confirmed, end)) + " ago"
-                        : "; never confirmed here";
+    text += told.confirmed_once ? "; last confirmed " + in_words(core::elapsed(told.confirmed, end)) + " ago"
+                                : "; never confirmed here";
     shared_words all;
     bool plain = true;
     for (std::size_t i = 0; i != told.rows.size(); ++i) {
@@ -80,7 +80,7 @@ bool lease_history::open(core::lease_facts const& known) noexcept
             made->rows[i].result = node_result::granted;
         }
         made->confirmed = known.confirmed;
-        made->proven = known.proven;
+        made->confirmed_once = known.confirmed_once;
         record_ = std::move(made);
     } catch (std::bad_alloc const&) {
         return false;
@@ -112,7 +112,7 @@ void lease_history::confirm(std::mutex& guard, core::lease_facts const& known) n
         return;
     std::scoped_lock const held(guard);
     record_->confirmed = known.confirmed;
-    record_->proven = true;
+    record_->confirmed_once = true;
 }
 
 void lease_history::begin_round(std::mutex& guard, core::lease_facts const& known) noexcept
@@ -140,14 +140,14 @@ void lease_history::close(std::mutex& guard, core::lease_facts const& known, cor
 }
 
 void lease_history::tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names,
-                         std::span<std::string const> several, std::string& story,
+                         std::span<std::string const> several, std::string& text,
                          std::vector<node_outcome>& table) const
 {
     std::scoped_lock const held(guard);
     if (!record_)
         return;
     core::instant const end = record_->ended == core::instant{} ? now : record_->ended;
-    story += story_of(*record_, end, names, several);
+    text += text_of(*record_, end, names, several);
     table = table_of(*record_, end, names, several);
 }
 

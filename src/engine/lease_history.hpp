@@ -30,8 +30,8 @@ public:
         std::vector<core::instant> when; ///< zero: not asked since the lock was won, and it had not granted
         core::instant confirmed;         ///< by a majority
         core::instant ended;             ///< zero: it goes on
-        core::duration late{};           ///< so long this client's thread did not run while something was due
-        bool proven = true;              ///< it has been confirmed at all
+        core::duration late{};           ///< how long this client's thread did not run while work was due
+        bool confirmed_once = true;      ///< it has been confirmed at all
     };
 
     [[nodiscard]] bool empty() const { return !record_; }
@@ -42,10 +42,10 @@ public:
     void share(std::mutex& guard, lease_history const&) noexcept;
     /// A majority has confirmed it.
     void confirm(std::mutex& guard, core::lease_facts const&) noexcept;
-    /// A round begins: if all nodes confirmed the last one, nothing of it is worth telling.
+    /// A round begins. If all nodes confirmed the last one, the record is dropped.
     void begin_round(std::mutex& guard, core::lease_facts const&) noexcept;
-    /// The lease is lost: what is told of it does not change any more.
-    /// \param late so long this client's thread did not run, if that is the cause
+    /// The lease is lost. Its record does not change any more.
+    /// \param late how long this client's thread did not run, if that is the cause
     /// \param silent nodes whose answers the last round awaits
     void close(std::mutex& guard, core::lease_facts const&, core::node_set silent, core::duration late,
                core::instant now) noexcept;
@@ -54,7 +54,7 @@ public:
     /// \param names of the nodes
     /// \param several the names of a lock that has several
     void tell(std::mutex& guard, core::instant now, std::vector<std::string> const& names,
-              std::span<std::string const> several, std::string& story,
+              std::span<std::string const> several, std::string& text,
               std::vector<node_outcome>& table) const;
 
 private:

@@ -100,7 +100,7 @@ struct parting {
     core::lease_facts known;                         ///< at the end of the lease
     [[no_unique_address]] core::release_tally tally; // its padding has room for the flags
     std::uint8_t queue_node = 255;                   ///< that is told first, or none
-    bool is_put_off = false;                         ///< on the other nodes
+    bool is_postponed = false;                       ///< on the other nodes
     bool under_way = false;
     /// By the next owner in the queue: nodes that say so have not lost it.
     bool may_be_claimed = false;

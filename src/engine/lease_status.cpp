@@ -6,10 +6,10 @@
 
 namespace redlock::detail {
 
-lease_status::lease_status(std::shared_ptr<lock_state> lock, origin const& from, core::instant begun)
+lease_status::lease_status(std::shared_ptr<lock_descriptor> lock, origin const& from, core::instant begun)
     : lock_(std::move(lock)), deadline_boot_(0), deadline_raw_(0), progressed_(begun.boot.count()),
       waited_(from.waited), number_(from.number), nonce_(from.owner), attempts_(from.attempts),
-      handovers_(static_cast<std::uint16_t>(from.handovers)), votes_(0), shared_(lock_->plan->kind.shared)
+      handovers_(static_cast<std::uint16_t>(from.handovers)), votes_(0), shared_(lock_->config->kind.shared)
 {}
 
 /// The smaller of two deadlines counts, so a reading between the two stores of an extension is too short, never too long.
@@ -22,11 +22,12 @@ core::duration lease_status::remaining() const
     return std::max(core::remaining(deadline, on().its.read_clocks()), core::duration::zero());
 }
 
-/// A reader's is above those of the writer before it, and all to whom that one has passed the lock.
+/// A reader's token is above those of the writer before it, and of all owners that the writer's lock was handed to.
 // rule S16
 std::uint64_t lease_status::fencing_token() const
 {
-    return number() == 0 ? 0 : core::fencing_token(number(), is_shared() ? core::readers_place : handovers_);
+    return number() == 0 ? 0
+                         : core::fencing_token(number(), is_shared() ? core::readers_hand_off : handovers_);
 }
 
 void lease_status::progress()
@@ -42,7 +43,7 @@ lease_state lease_status::state() const
     bool const overdue = s == lease_state::held && remaining() == core::duration::zero();
     if (!overdue)
         return s;
-    return lock_->plan->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
+    return lock_->config->terms.tolerate_suspect ? lease_state::suspect : lease_state::lost;
 }
 
 loss_cause lease_status::cause() const

@@ -4,7 +4,7 @@
 #include "core/fencing.hpp"
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/nonce_source.hpp"
 #include "engine/runtime.hpp"
 #include <redlock/error.hpp>
@@ -24,7 +24,7 @@ class lease_status {
 public:
     /// The validity that is left: zero if it is not valid.
     [[nodiscard]] core::duration remaining() const;
-    /// So that the end of the handle means nothing any more.
+    /// Is the lease held, so that its handle's end still matters?
     [[nodiscard]] bool is_held() const
     {
         return published() == lease_state::held || published() == lease_state::suspect;
@@ -33,18 +33,18 @@ public:
     [[nodiscard]] lease_state state() const;
     [[nodiscard]] loss_cause cause() const;
     [[nodiscard]] unsigned votes() const { return votes_.load(std::memory_order_relaxed); }
-    [[nodiscard]] lock_state const& lock() const { return *lock_; }
+    [[nodiscard]] lock_descriptor const& lock() const { return *lock_; }
     [[nodiscard]] nonce const& owner() const { return nonce_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
     [[nodiscard]] core::duration waited() const { return waited_; }
     [[nodiscard]] std::uint64_t fencing_token() const;
     /// With other readers.
     [[nodiscard]] bool is_shared() const { return shared_.load(std::memory_order_acquire); }
-    /// The holder gets on (rule H8).
+    /// The holder makes progress (rule H8).
     void progress();
 
-    /// \name A list of leases whose handles went when there was no memory to say so
-    /// Nobody is left who asks for how long such a lease was waited for.
+    /// \name A list of leases whose handles were destroyed without memory to report it
+    /// The members share the memory of `waited()`, which nobody can ask for any more.
     ///@{
     void drop_behind(held_lease* before) { dropped_before_ = before; }
     [[nodiscard]] held_lease* dropped_before() const { return dropped_before_; }
@@ -52,7 +52,7 @@ public:
 
     /// The engine, which outlives the lease, and what the lease works with.
     [[nodiscard]] engine& client() const { return lock_->client(); }
-    [[nodiscard]] runtime& on() const { return lock_->plan->on; }
+    [[nodiscard]] runtime& on() const { return lock_->config->on; }
 
 protected:
     struct origin {
@@ -62,11 +62,11 @@ protected:
         unsigned attempts;
         core::duration waited;
     };
-    lease_status(std::shared_ptr<lock_state>, origin const&, core::instant begun);
+    lease_status(std::shared_ptr<lock_descriptor>, origin const&, core::instant begun);
     ~lease_status() = default;
 
     void publish(lease_state, core::lease_machine const&);
-    /// Its end, which moves no deadline.
+    /// Publishes the lease's end, which moves no deadline.
     void publish(lease_state s) { state_.store(s, std::memory_order_release); }
     void publish_votes(core::lease_machine const& machine)
     {
@@ -90,10 +90,10 @@ protected:
     bool publish_shared() { return shared_.exchange(true, std::memory_order_acq_rel); }
     [[nodiscard]] unsigned handovers() const { return handovers_; }
     /// Keeps the client, and with it the lease's memory.
-    [[nodiscard]] std::shared_ptr<lock_state> const& shared_lock() const { return lock_; }
+    [[nodiscard]] std::shared_ptr<lock_descriptor> const& shared_lock() const { return lock_; }
 
 private:
-    std::shared_ptr<lock_state> lock_;
+    std::shared_ptr<lock_descriptor> lock_;
     std::atomic<core::duration::rep> deadline_boot_;
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_;

@@ -5,21 +5,21 @@
 
 namespace redlock::detail {
 
-void lifecycle::for_each_lock(std::function<void(lock_state const&)> const& visit) const
+void lifecycle::for_each_lock(std::function<void(lock_descriptor const&)> const& visit) const
 {
     for (list const* const all : {&operations_, &leases_})
         for (activity const& one : *all)
-            if (lock_state const* const lock = one.wanted_lock())
+            if (lock_descriptor const* const lock = one.wanted_lock())
                 visit(*lock);
 }
 
-void lifecycle::watch()
+void lifecycle::keep_connections()
 {
     if (closed_)
         return;
-    nodes_.watch(busy());
+    nodes_.keep_connected(busy());
     if (!busy())
-        pending_.fetch_nodes();
+        backlog_.fetch_nodes();
 }
 
 void lifecycle::release_ended(bool confirmed)
@@ -31,9 +31,9 @@ void lifecycle::release_ended(bool confirmed)
     check();
 }
 
-void lifecycle::undo_ended(bool confirmed)
+void lifecycle::rollback_ended(bool confirmed)
 {
-    --undoing_;
+    --rolling_back_;
     if (!closing_ || closed_)
         return;
     all_released_ = all_released_ && confirmed;
@@ -42,15 +42,15 @@ void lifecycle::undo_ended(bool confirmed)
 
 void lifecycle::stop_waiting()
 {
-    undoing_too_long_ = undoing_ != 0;
-    all_released_ = all_released_ && !undoing_too_long_;
+    rollback_too_long_ = rolling_back_ != 0;
+    all_released_ = all_released_ && !rollback_too_long_;
     check();
 }
 
 /// Not at once: the last release may have failed while a node is working off what else failed.
 void lifecycle::check()
 {
-    if (releasing_ == 0) // also when nobody waits any more
+    if (releasing_ == 0) // also when no rollback is waited for
         loop_.enqueue(closer_);
 }
 

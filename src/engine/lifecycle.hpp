@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/timer_wheel.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
-#include "engine/pending_releases.hpp"
+#include "engine/release_backlog.hpp"
 #include "net/loop.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -18,23 +18,23 @@ namespace redlock::detail {
 /// Something that a client has under way: an operation, or a lease. Each has a timer.
 class activity : public core::timer {
 public:
-    using hook =
+    using hook_type =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-    hook link;
+    hook_type link;
 
     /// Ends it, because of its client's end or of a fork. A lease is over then; an operation stays listed until its task
     /// has run.
     virtual void abort(boost::system::error_code) = 0;
-    /// Which lock it wants or holds; null: it does not matter to the nodes.
-    [[nodiscard]] virtual lock_state const* wanted_lock() const = 0;
+    /// Returns the lock that it wants or holds; null: it concerns no node.
+    [[nodiscard]] virtual lock_descriptor const* wanted_lock() const = 0;
     /// A node can be asked, on a connection that may be new.
     virtual void on_usable(unsigned) {}
-    /// One became usable, or certainly unusable.
+    /// A node became usable, or certainly unusable.
     virtual void on_nodes_changed() {}
-    /// The awaited change is to be looked for on other nodes.
+    /// The client's nodes were replaced: the awaited change will appear on the next ones.
     virtual void on_retired() {}
-    /// A postponed message is to be sent now.
-    virtual void hurry() {}
+    /// Sends a postponed message now.
+    virtual void send_postponed() {}
 
 protected:
     ~activity() = default;
@@ -44,25 +44,25 @@ protected:
 class lifecycle {
 public:
     /// \param closer is run whenever the client may end now
-    lifecycle(net::loop& loop, node_group& nodes, pending_releases& pending, net::task& closer)
-        : loop_(loop), nodes_(nodes), pending_(pending), closer_(closer)
+    lifecycle(net::loop& loop, node_group& nodes, release_backlog& backlog, net::task& closer)
+        : loop_(loop), nodes_(nodes), backlog_(backlog), closer_(closer)
     {}
 
     void begin_operation(activity& one) { begin(operations_, one); }
     void end_operation(activity& one) { end(operations_, one); }
     void begin_lease(activity& one) { begin(leases_, one); }
     void end_lease(activity& one) { end(leases_, one); }
-    /// An operation for whose sake no connection is kept.
+    /// Begins an operation that keeps no connections.
     void begin_inspection(activity& one) { operations_.push_back(one); }
     void end_inspection(activity& one)
     {
         operations_.erase(operations_.iterator_to(one));
         see_whether_drained();
     }
-    /// Somebody keeps the connections.
+    /// Do operations or leases keep the connections?
     [[nodiscard]] bool busy() const { return under_way_ != 0; }
 
-    void for_each_lock(std::function<void(lock_state const&)> const&) const;
+    void for_each_lock(std::function<void(lock_descriptor const&)> const&) const;
     void tell_usable(unsigned node)
     {
         for (list* const all : {&operations_, &leases_})
@@ -88,73 +88,74 @@ public:
     /// A release began or ended; a client's end waits for the last.
     void release_began() { ++releasing_; }
     void release_ended(bool confirmed);
-    /// It waits for one node's answer before it tells the others; nobody else keeps that lease any more.
-    void put_off_release(activity& one) { put_off_.push_back(one); }
-    void hurry_releases()
+    /// The release waits for the queue node's answer before the other nodes are told. Only this list keeps the lease
+    /// meanwhile.
+    void postpone_release(activity& one) { postponed_.push_back(one); }
+    void send_postponed_releases()
     {
-        while (!put_off_.empty()) {
-            activity& one = put_off_.front();
-            put_off_.pop_front();
-            one.hurry();
+        while (!postponed_.empty()) {
+            activity& one = postponed_.front();
+            postponed_.pop_front();
+            one.send_postponed();
         }
     }
-    /// The same, of what was begun only to put off the end.
+    /// Ends a count that only delayed the client's end.
     void release_done() { --releasing_; }
-    /// The same of votes that are taken back.
-    void undo_began() { ++undoing_; }
-    void undo_ended(bool confirmed);
+    /// The same for the rollback of votes.
+    void rollback_began() { ++rolling_back_; }
+    void rollback_ended(bool confirmed);
 
-    /// No operation or lease begins here any more; the closer is told when the last one has ended.
+    /// No operation or lease begins here any more. The closer runs when the last one has ended.
     void retire();
     [[nodiscard]] bool drained() const
     {
         return retired_ && under_way_ == 0 && operations_.empty() &&
                expected_leases_.load(std::memory_order_relaxed) == 0;
     }
-    /// Any thread. One was adopted, and begins with its first operation.
+    /// Any thread. A lease was adopted. It begins with its first operation.
     void expect_lease() { expected_leases_.fetch_add(1, std::memory_order_relaxed); }
-    /// That has come.
+    /// The adopted lease has begun.
     void lease_came()
     {
         expected_leases_.fetch_sub(1, std::memory_order_relaxed);
         see_whether_drained();
     }
-    /// Nothing new begins, and nothing but its end is waited for.
+    /// Is the client ending, so that nothing new begins?
     [[nodiscard]] bool closing() const { return closing_; }
     void start_closing() { closing_ = true; }
     [[nodiscard]] bool closed() const { return closed_; }
-    /// False: it was closed already.
+    /// Returns false if it was closed already.
     bool close();
-    /// Undos are not waited for any longer.
+    /// Rollbacks are not waited for any longer.
     void stop_waiting();
     void check();
     [[nodiscard]] bool may_close() const
     {
-        return closing_ && releasing_ == 0 && (undoing_ == 0 || undoing_too_long_);
+        return closing_ && releasing_ == 0 && (rolling_back_ == 0 || rollback_too_long_);
     }
-    /// Nothing is known to be left on the nodes.
+    /// Were all releases and rollbacks confirmed?
     [[nodiscard]] bool all_released() const { return all_released_; }
 
 private:
     using list =
         boost::intrusive::list<activity,
-                               boost::intrusive::member_hook<activity, activity::hook, &activity::link>,
+                               boost::intrusive::member_hook<activity, activity::hook_type, &activity::link>,
                                boost::intrusive::constant_time_size<false>>;
 
     void begin(list& of, activity& one)
     {
         of.push_back(one);
         if (under_way_++ == 0)
-            watch();
+            keep_connections();
     }
     void end(list& of, activity& one)
     {
         of.erase(of.iterator_to(one));
         if (--under_way_ == 0)
-            watch();
+            keep_connections();
         see_whether_drained();
     }
-    void watch();
+    void keep_connections();
     void see_whether_drained()
     {
         if (drained())
@@ -163,19 +164,19 @@ private:
 
     net::loop& loop_;
     node_group& nodes_;
-    pending_releases& pending_;
+    release_backlog& backlog_;
     net::task& closer_;
     list operations_;
     list leases_;
-    list put_off_;
+    list postponed_;
     unsigned under_way_ = 0;
     unsigned releasing_ = 0;
-    unsigned undoing_ = 0;
+    unsigned rolling_back_ = 0;
     std::atomic<unsigned> expected_leases_{0};
     bool retired_ = false;
     bool closing_ = false;
     bool closed_ = false;
-    bool undoing_too_long_ = false;
+    bool rollback_too_long_ = false;
     bool all_released_ = true;
 };
 

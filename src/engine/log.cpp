@@ -31,7 +31,7 @@ std::string_view holders(bool held_here)
     return held_here ? " is held by this client" : " is held by others";
 }
 
-/// Events become lines here, and nowhere else. What a line says of repetitions it knows from the events before.
+/// Formats events as lines. Knows from earlier events how many repetitions a line has to mention.
 class event_log final : public observer {
 public:
     event_log(log_sink sink, log_level most) : sink_(std::move(sink)), most_(most) {}
@@ -87,7 +87,7 @@ public:
 
     void on_attempt(attempt_event const& e) noexcept override
     {
-        // Why nodes are missing, their own lines tell.
+        // The nodes' own lines tell why they are missing.
         bool const news = e.result == errc::contended && e.attempt == 1;
         if (!news && most_ < log_level::debug)
             return;
@@ -131,9 +131,9 @@ public:
                      << e.votes << " of " << detail::count(e.node_count, "node");
                 if (e.remaining > e.remaining.zero())
                     line << ", valid for " << in_words(e.remaining);
-                if (auto const story = e.detail.find(": ", detail::title(e.resource).size());
-                    story != e.detail.npos) // behind the lock's name
-                    line << e.detail.substr(story);
+                if (auto const explanation = e.detail.find(": ", detail::title(e.resource).size());
+                    explanation != e.detail.npos) // behind the lock's name
+                    line << e.detail.substr(explanation);
             });
         });
     }
@@ -235,7 +235,7 @@ private:
         return gone || refused ? log_level::warning : log_level::debug;
     }
 
-    /// That others have the lock is nobody's fault; that nodes are missing is.
+    /// Contention is normal. Missing nodes are a fault.
     static log_level level_of(acquire_event const& e)
     {
         bool const outage =

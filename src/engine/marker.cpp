@@ -18,7 +18,7 @@ void marker::require()
         return;
     if (std::exchange(stale_, false))
         return node_.renew();
-    if (awaited_ || !text_.empty() || refusal_ || !node_.make_usable_now())
+    if (awaited_ || !text_.empty() || refusal_ || !node_.ensure_can_send_now())
         return;
     try {
         ask();

@@ -53,8 +53,7 @@ public:
     void inherit(marker const& former) { seen_ = former.seen_; }
     /// Its connection has ended.
     void forget();
-    /// A script has found another marker: the server is asked anew who it is, and for its marker. Others may know it under
-    /// a newer name than this connection does.
+    /// A script has found another marker: the server is asked again for its identity and its marker.
     void missed() { stale_ = !text_.empty(); }
 
     /// Why it is not known. The next attempt asks again: that may be mended under the standing connection.

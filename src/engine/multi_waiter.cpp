@@ -4,7 +4,7 @@
 #include "core/batch_policy.hpp"
 #include "engine/all_options.hpp"
 #include "engine/held_lease.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/nonce_source.hpp"
 #include "redis/command.hpp"
 
@@ -22,12 +22,12 @@ namespace {
 
 /// As long as the names are asked for all at once.
 constexpr unsigned most_refusals = 8;
-constexpr core::duration longest_patience = std::chrono::seconds{1};
+constexpr core::duration longest_try = std::chrono::seconds{1};
 
 } // namespace
 
 /// A waiter in the queue of one of the names. It stands for the whole, or wants its name alone.
-class multi_waiter::part final : public candidate {
+class multi_waiter::part final : public waiter {
 public:
     explicit part(multi_waiter& all) : all_(all) { stand_for_all(all.whole().started()); }
 
@@ -36,7 +36,7 @@ public:
     ~part() { release(); }
 
     [[nodiscard]] multi_waiter* part_of() override { return alone_ ? nullptr : &all_; }
-    void come_first(core::start_mode how) override { all_.come_first(how); }
+    void first_in_one_more(core::start_mode how) override { all_.first_in_one_more(how); }
     void fail(boost::system::error_code why) override { all_.fail(why); }
     void deliver(boost::intrusive_ptr<held_lease> got) override
     {
@@ -46,7 +46,7 @@ public:
     void receive(boost::intrusive_ptr<held_lease> got) override { deliver(std::move(got)); }
     void tell_waiting(std::size_t, bool) override {}
 
-    void stand_alone(std::shared_ptr<lock_state> lock, core::instant now)
+    void stand_alone(std::shared_ptr<lock_descriptor> lock, core::instant now)
     {
         begin(std::move(lock), std::nullopt, now);
         alone_ = true;
@@ -62,7 +62,7 @@ private:
     /// The whole keeps the lock.
     void stand_for_all(core::instant since)
     {
-        std::shared_ptr<lock_state> const kept_by_nobody;
+        std::shared_ptr<lock_descriptor> const kept_by_nobody;
         begin({kept_by_nobody, all_.whole().lock().get()}, std::nullopt, since);
         alone_ = false;
     }
@@ -78,7 +78,7 @@ private:
     bool alone_ = false;
 };
 
-multi_waiter::multi_waiter(key_state& names, queue_list const& queues, candidate& whole)
+multi_waiter::multi_waiter(key_state& names, queue_list const& queues, waiter& whole)
     : names_(names), queues_(queues), whole_(whole)
 {
     for (std::size_t i = 0; i != queues_.size(); ++i)
@@ -121,14 +121,14 @@ void multi_waiter::done()
 
 void multi_waiter::fail(boost::system::error_code why)
 {
-    candidate& whole = whole_;
+    waiter& whole = whole_;
     leave();
     done();
     whole.fail(why);
 }
 
 // rule M6
-void multi_waiter::come_first(core::start_mode how)
+void multi_waiter::first_in_one_more(core::start_mode how)
 {
     how_ = std::max(how_, how);
     ++first_;
@@ -168,7 +168,7 @@ acquirer* multi_waiter::asking() const
 /// How long it asks for all names at once.
 core::duration multi_waiter::patience() const
 {
-    return std::min<core::duration>(whole_.lock()->plan->options.ttl / 10, longest_patience);
+    return std::min<core::duration>(whole_.lock()->config->options.ttl / 10, longest_try);
 }
 
 /// Has it asked for all names at once often enough, or for long enough?
@@ -227,7 +227,7 @@ void multi_waiter::taken_back(acquirer const& by, core::node_set where)
 
 kind::lock_kind const& multi_waiter::kind_of_one() const
 {
-    return whole_.lock()->plan->kind.counts() ? kind::fenced : kind::plain;
+    return whole_.lock()->config->kind.counts() ? kind::fenced : kind::plain;
 }
 
 /// With one name after the other.
@@ -243,14 +243,14 @@ void multi_waiter::go_on()
 /// Each of them is kept, however long it takes to get the others.
 void multi_waiter::prepare()
 {
-    lock_plan const& its = *whole_.lock()->plan;
+    lock_config const& its = *whole_.lock()->config;
     all_options options = its.options;
     options.renew = true;
     options.max_hold.reset();
     options.progress_within.reset();
     if (whole_.limited())
         options.retry.outage_patience = std::chrono::years{1}; // its limit ends it
-    alone_ = std::make_shared<lock_plan const>(its.client, its.on, its.settings, options, kind_of_one());
+    alone_ = std::make_shared<lock_config const>(its.client, its.on, its.settings, options, kind_of_one());
     given_up_.reserve(parts_.size() * redis::nonce_length);
 }
 
@@ -265,7 +265,7 @@ void multi_waiter::take_next()
     if (taken_ == parts_.size())
         return give_up_for_all();
     auto const& queue = queues_[taken_];
-    parts_[taken_++]->stand_alone(std::make_shared<lock_state>(alone_, queue), on().loop().now());
+    parts_[taken_++]->stand_alone(std::make_shared<lock_descriptor>(alone_, queue), on().loop().now());
     queue->ask(core::batch_policy::next::waiting);
 }
 
@@ -330,7 +330,7 @@ std::size_t multi_waiter::position() const
 {
     std::size_t before = 0;
     for (std::size_t i = 0; i != parts_.size(); ++i)
-        if (parts_[i]->place.is_linked())
+        if (parts_[i]->hook.is_linked())
             before = std::max(before, queues_[i]->position(*parts_[i]));
     return before;
 }

@@ -7,11 +7,11 @@
 #include "core/timer_wheel.hpp"
 #include "engine/acquirer.hpp"
 #include "engine/acquirer_owner.hpp"
-#include "engine/candidate.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lock_plan.hpp"
+#include "engine/lock_config.hpp"
 #include "engine/runtime.hpp"
+#include "engine/waiter.hpp"
 #include "kind/kind.hpp"
 #include <redlock/error.hpp>
 
@@ -35,10 +35,10 @@ public:
 
     /// \param names all of them, whose queues these are, in the order of the names
     /// \param whole the waiter for all names, which owns this
-    multi_waiter(key_state& names, queue_list const&, candidate& whole);
+    multi_waiter(key_state& names, queue_list const&, waiter& whole);
     ~multi_waiter() override;
 
-    [[nodiscard]] candidate& whole() const { return whole_; }
+    [[nodiscard]] waiter& whole() const { return whole_; }
     [[nodiscard]] bool wants(queue_list const& names) const { return queues_ == names; }
     /// Last in all queues.
     void enter();
@@ -55,8 +55,8 @@ public:
 private:
     class part;
 
-    [[nodiscard]] candidate* after(candidate&) override { return nullptr; }
-    void drop(candidate&) override {}
+    [[nodiscard]] waiter* after(waiter&) override { return nullptr; }
+    void drop(waiter&) override {}
     void won(acquirer&, held_lease&) override;
     void acquirer_ended(acquirer const&) override;
     void taken_back(acquirer const&, core::node_set) override;
@@ -64,7 +64,7 @@ private:
     [[nodiscard]] std::string_view given_up() const override { return given_up_; }
     void expire() override;
 
-    void come_first(core::start_mode how);
+    void first_in_one_more(core::start_mode how);
     void ask();
     void stop_asking();
     [[nodiscard]] bool is_tired() const;
@@ -78,17 +78,17 @@ private:
     void give_back(core::node_set where) noexcept;
     void fail(boost::system::error_code);
     [[nodiscard]] kind::lock_kind const& kind_of_one() const;
-    [[nodiscard]] runtime& on() const { return whole_.lock()->plan->on; }
+    [[nodiscard]] runtime& on() const { return whole_.lock()->config->on; }
 
     key_state& names_;
     queue_list const& queues_;
-    candidate& whole_;
-    std::vector<std::unique_ptr<part>> parts_; ///< in the queues
-    std::size_t first_ = 0;                    ///< in so many queues
-    std::size_t taken_ = 0;                    ///< so many names, one after the other
-    std::string given_up_{};                   ///< the nonces of the taken names
-    std::shared_ptr<lock_plan const> alone_{}; ///< plan of a lock of one name, for them
-    acquirer* acquirer_ = nullptr;             ///< for all names
+    waiter& whole_;
+    std::vector<std::unique_ptr<part>> parts_;   ///< in the queues
+    std::size_t first_ = 0;                      ///< in so many queues
+    std::size_t taken_ = 0;                      ///< so many names, one after the other
+    std::string given_up_{};                     ///< the nonces of the taken names
+    std::shared_ptr<lock_config const> alone_{}; ///< plan of a lock of one name, for them
+    acquirer* acquirer_ = nullptr;               ///< for all names
     core::instant asks_since_;
     core::start_mode how_ = core::start_mode::at_once; ///< the first attempt begins
     unsigned refusals_ = 0;

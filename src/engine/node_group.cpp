@@ -52,10 +52,10 @@ void node_group::drop_connections()
         node->drop_connection();
 }
 
-void node_group::watch(bool watched)
+void node_group::keep_connected(bool kept)
 {
     for (auto const& node : nodes_)
-        node->watch(watched);
+        node->keep_connected(kept);
 }
 
 void node_group::hasten(core::reconnect_pace const& pace)
@@ -103,7 +103,7 @@ bool node_group::has_newcomers() const
 void node_group::connect()
 {
     for (auto const& node : nodes_)
-        (void)node->make_usable();
+        (void)node->ensure_can_send();
 }
 
 void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
@@ -135,7 +135,7 @@ void node_group::inherit(node_group const& former)
     }
 }
 
-/// Into the table, and to the observer what is news: what cannot be checked on a node is said once.
+/// Updates the table, and tells the observer news. Blind spots of a node are told once.
 void node_group::tell_node(unsigned node, bool news) noexcept
 {
     try {
@@ -170,18 +170,18 @@ void node_group::describe_node(unsigned node, bool news)
                 .master = ready ? std::string_view(master) : std::string_view()});
 }
 
-void node_group::listen()
+void node_group::expect_pushes()
 {
-    if (listening_++ == 0)
+    if (pushes_expected_++ == 0)
         for (auto const& node : nodes_)
-            node->listen(true);
+            node->expect_pushes(true);
 }
 
-void node_group::stop_listening()
+void node_group::stop_expecting_pushes()
 {
-    if (--listening_ == 0)
+    if (--pushes_expected_ == 0)
         for (auto const& node : nodes_)
-            node->listen(false);
+            node->expect_pushes(false);
 }
 
 void node_group::note(unsigned node, std::string_view script, redis::resp_node const& reply)

@@ -6,7 +6,7 @@
 #include "core/tally.hpp"
 #include "engine/admissions.hpp"
 #include "engine/environment.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/marker.hpp"
 #include "engine/node_report.hpp"
 #include "engine/node_table.hpp"
@@ -32,23 +32,23 @@ class group_listener {
 public:
     /// A node is connected again; nothing has been sent there yet.
     virtual void on_connected(unsigned node) = 0;
-    /// One became usable, or certainly unusable.
+    /// A node became usable, or certainly unusable.
     virtual void on_nodes_changed() = 0;
-    /// One can be asked, and all have been told so.
+    /// A node can be asked. `on_nodes_changed` has been called before.
     virtual void on_usable(unsigned node) = 0;
-    /// A server says that a key has changed; without a key: that any may have.
+    /// A server reports that a key has changed; without a key: any key may have changed.
     virtual void on_invalidation(unsigned node, std::optional<std::string_view> key) = 0;
-    /// All locks that are held or wanted now.
-    virtual void for_each_lock(std::function<void(lock_state const&)> const&) const = 0;
+    /// Visits all locks that are held or wanted now.
+    virtual void for_each_lock(std::function<void(lock_descriptor const&)> const&) const = 0;
 
 protected:
     ~group_listener() = default;
 };
 
-/// Receives the messages of the channel that the nodes have subscribed to.
+/// Receives messages of the subscribed channel.
 class message_listener {
 public:
-    /// The text is gone when the node is asked for anything.
+    /// `text` is invalid when the node is asked for anything.
     virtual void on_message(unsigned node, std::string_view text) = 0;
 
 protected:
@@ -56,7 +56,7 @@ protected:
 };
 
 /// A client's nodes: their connections, and which of them may vote for a lock (docs/protocol.md, rules N2 to N7 and F6).
-/// Everything but what is marked otherwise is called on the client's executor. Its counters and sets are those of all nodes
+/// Functions are called on the client's executor unless marked otherwise. Counters and sets describe all nodes
 /// together, so that no vote has to look at every node.
 class node_group final : private net::node_listener, private marker_listener {
 public:
@@ -72,15 +72,15 @@ public:
         return table_.rows(environment_.read_clocks());
     }
     [[nodiscard]] detail::warnings& warnings() { return warnings_; }
-    /// Keeps a node's refusal of a script for `statuses()`: no other table has a place for it.
+    /// Keeps a node's refusal of a script for `statuses()`: no other table has a column for it.
     void note(unsigned node, std::string_view script, redis::resp_node const& reply);
     /// Keeps a refusal that locks can do without: shown while the node is connected, and told to the observer, each text
     /// once.
     void note_lack(unsigned node, std::string_view command, redis::resp_node const& reply);
 
-    /// Takes over what is known of another client's nodes, or this one's former ones; before any is connected.
+    /// Takes over the knowledge of former nodes, before any node is connected.
     void inherit(node_group const& former);
-    /// Others tell the observer of these servers from now on.
+    /// The next nodes tell the observer of these servers from now on.
     void retire() { retired_ = true; }
 
     /// \name Connections
@@ -90,31 +90,31 @@ public:
     [[nodiscard]] unsigned ready() const { return ready_; }
     /// Nodes that are being connected, or asked for their marker.
     [[nodiscard]] unsigned unsettled() const { return connecting_ + marking_; }
-    /// Is any node's first connection of all still being made, or was it not asked for its marker yet?
+    /// Is any node's very first connection still being made, or its marker not known yet?
     [[nodiscard]] bool has_newcomers() const;
     /// Begins to connect to the nodes that are not connected, and asks for their markers if this lock needs them.
-    void connect_for(lock_state const&);
-    /// Do too few nodes vote for this lock, or could a node refuse it that is a moment late, and are some about to be connected?
-    [[nodiscard]] bool awaits_voters(lock_state const&) const;
+    void connect_for(lock_descriptor const&);
+    /// Should a vote for this lock wait for nodes that are about to be connected?
+    [[nodiscard]] bool awaits_voters(lock_descriptor const&) const;
     /// While something is held or wanted, connections are kept.
-    void watch(bool watched);
+    void keep_connected(bool kept);
     /// A lease needs them: the nodes that give no answer are tried again at this pace (rule H10).
     void hasten(core::reconnect_pace const&);
     /// Without a majority, the wait for this lock ends with a connection.
     // rule H10
-    void hasten_for(lock_state const& lock)
+    void hasten_for(lock_descriptor const& lock)
     {
         if (ready_ < core::majority(size()))
-            hasten(core::pace_of_waiter(lock.plan->options.ttl));
+            hasten(core::pace_of_waiter(lock.config->options.ttl));
     }
-    /// Somebody waits to be told by the nodes that a key has changed.
-    void listen();
-    void stop_listening();
-    /// Null: nobody is told of messages.
+    /// A waiter or a lease expects pushes about keys. Counted.
+    void expect_pushes();
+    void stop_expecting_pushes();
+    /// Null: messages are dropped.
     void set_message_listener(message_listener* who) { messages_ = who; }
-    /// Ends all connections; there are no next ones.
+    /// Ends all connections. No new ones are made.
     void close();
-    /// Without a byte, in a forked child; `close()` must follow.
+    /// Drops connections in a forked child, without sending a byte. `close()` must follow.
     void drop_connections();
     ///@}
 
@@ -124,27 +124,27 @@ public:
     void expect_keys(core::duration ttl, core::duration slack) { admissions_.expect_keys(ttl, slack); }
     /// Asks every node that is ready for its marker.
     void require_markers();
-    /// May it be asked for this lock now? Connects if that is needed. If not, the row says why.
-    [[nodiscard]] bool admit(unsigned node, lock_state const& lock, node_report& row);
-    /// Why it is not admitted now, as far as it is known without asking it for anything.
-    void explain(unsigned node, lock_state const& lock, node_report& row);
-    /// Nodes that it admits whenever they can be asked.
-    [[nodiscard]] core::node_set admitted(lock_state const& lock) const
+    /// May the node be asked for this lock now? Connects if needed. If not, the row says why.
+    [[nodiscard]] bool admit(unsigned node, lock_descriptor const& lock, node_report& row);
+    /// Fills the row with the reason why the node is not admitted now, without asking it.
+    void explain(unsigned node, lock_descriptor const& lock, node_report& row);
+    /// Returns the nodes that are admitted whenever they can be asked.
+    [[nodiscard]] core::node_set admitted(lock_descriptor const& lock) const
     {
-        bool const known = certain_for_ == admissions_.longest_quarantine() && !lock.plan->kind.marked;
+        bool const known = certain_for_ == admissions_.longest_quarantine() && !lock.config->kind.marked;
         return known ? certain_ : core::node_set();
     }
     /// Do this connected node's votes and extensions not count for this lock yet (rule N4)?
-    [[nodiscard]] bool is_quarantined(unsigned node, lock_state const&) const;
-    /// Connected nodes that may vote for this lock now.
-    [[nodiscard]] unsigned voters(lock_state const&) const;
-    /// Are these a majority?
-    [[nodiscard]] bool has_majority(lock_state const& lock) const
+    [[nodiscard]] bool is_quarantined(unsigned node, lock_descriptor const&) const;
+    /// Returns the number of connected nodes that may vote for this lock now.
+    [[nodiscard]] unsigned voters(lock_descriptor const&) const;
+    /// Are the voters a majority?
+    [[nodiscard]] bool has_majority(lock_descriptor const& lock) const
     {
         return voters(lock) >= core::majority(size());
     }
-    /// When the quarantines of connected nodes will have left a majority for this lock. Nothing: not by that alone.
-    [[nodiscard]] std::optional<core::instant> majority_at(lock_state const&) const;
+    /// Returns when ending quarantines give this lock a majority. Empty: that alone gives none.
+    [[nodiscard]] std::optional<core::instant> majority_at(lock_descriptor const&) const;
     ///@}
 
 private:
@@ -168,15 +168,15 @@ private:
     bool is_certain(unsigned node) override;
     bool was_set_forward(unsigned node) override;
 
-    [[nodiscard]] core::duration quarantine_for(lock_state const&) const;
-    [[nodiscard]] std::optional<core::instant> marked_since(unsigned node, lock_state const&) const;
-    [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_state const&) const;
-    [[nodiscard]] quarantine quarantine_of(unsigned node, lock_state const&, core::instant until) const;
-    void tell_quarantine(unsigned node, lock_state const&, core::instant until) noexcept;
+    [[nodiscard]] core::duration quarantine_for(lock_descriptor const&) const;
+    [[nodiscard]] std::optional<core::instant> marked_since(unsigned node, lock_descriptor const&) const;
+    [[nodiscard]] std::optional<core::instant> quarantined_until(unsigned node, lock_descriptor const&) const;
+    [[nodiscard]] quarantine quarantine_of(unsigned node, lock_descriptor const&, core::instant until) const;
+    void tell_quarantine(unsigned node, lock_descriptor const&, core::instant until) noexcept;
     [[nodiscard]] bool tell_longest_quarantine(unsigned node);
     void end_quarantine(unsigned node);
     [[nodiscard]] bool knows_marker(unsigned node, node_report&);
-    [[nodiscard]] bool has_waited(unsigned node, lock_state const&, node_report&);
+    [[nodiscard]] bool has_waited(unsigned node, lock_descriptor const&, node_report&);
     void note_certain(unsigned node);
     void tell_node(unsigned node, bool news) noexcept;
     void describe_node(unsigned node, bool news);
@@ -198,7 +198,7 @@ private:
     core::node_set met_;                       ///< nodes that have been connected, or could not be
     core::node_set certain_;       ///< nodes found to be certain for every lock, since they changed last
     core::duration certain_for_{}; ///< the longest quarantine, when that was found
-    unsigned listening_ = 0;
+    unsigned pushes_expected_ = 0;
     unsigned ready_ = 0;
     unsigned connecting_ = 0;
     unsigned marking_ = 0; ///< markers that were asked for

@@ -10,7 +10,7 @@
 #include <new>
 #include <string>
 
-// On whose memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
+// Decides on which nodes' memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
 namespace redlock::detail {
 
 std::optional<net::failure> node_group::disqualification(unsigned node)
@@ -41,19 +41,19 @@ void node_group::require_markers()
         its->require();
 }
 
-/// A fenced vote is not sent ahead of the node's marker, which tells whose data it will meet.
-void node_group::connect_for(lock_state const& lock)
+/// A fenced vote is not sent before the node's marker is known, which identifies its data set.
+void node_group::connect_for(lock_descriptor const& lock)
 {
-    bool const marked = lock.plan->kind.marked;
+    bool const marked = lock.config->kind.marked;
     if (marked || ready() != size())
         connect();
     if (marked)
         require_markers();
 }
 
-bool node_group::awaits_voters(lock_state const& lock) const
+bool node_group::awaits_voters(lock_descriptor const& lock) const
 {
-    bool const complete = has_majority(lock) && !(lock.plan->kind.marked && has_newcomers());
+    bool const complete = has_majority(lock) && !(lock.config->kind.marked && has_newcomers());
     return !complete && unsettled() != 0;
 }
 
@@ -72,12 +72,13 @@ void node_group::on_marker_settled(unsigned node)
     listener_.on_nodes_changed();
 }
 
-core::duration node_group::quarantine_for(lock_state const& lock) const
+core::duration node_group::quarantine_for(lock_descriptor const& lock) const
 {
-    return core::quarantine_length(std::max(lock.wanted->longest_key(), environment_.settings().longest_ttl));
+    return core::quarantine_length(
+        std::max(lock.key->longest_key_life(), environment_.settings().longest_ttl));
 }
 
-bool node_group::is_quarantined(unsigned node, lock_state const& lock) const
+bool node_group::is_quarantined(unsigned node, lock_descriptor const& lock) const
 {
     core::instant const now = environment_.loop().now();
     auto const runs = [now, length = quarantine_for(lock)](std::optional<core::instant> const& since) {
@@ -86,36 +87,36 @@ bool node_group::is_quarantined(unsigned node, lock_state const& lock) const
     return runs(admissions_.certain_since(node)) || runs(marked_since(node, lock));
 }
 
-/// By the marker, of which only some kinds take notice.
-std::optional<core::instant> node_group::marked_since(unsigned node, lock_state const& lock) const
+/// Returns since when the marker has been certain. Only some kinds use it.
+std::optional<core::instant> node_group::marked_since(unsigned node, lock_descriptor const& lock) const
 {
-    return lock.plan->kind.marked ? markers_[node]->certain_since() : std::nullopt;
+    return lock.config->kind.marked ? markers_[node]->certain_since() : std::nullopt;
 }
 
 // rules N4 and F6
-std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_state const& lock) const
+std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_descriptor const& lock) const
 {
     if (!is_quarantined(node, lock))
         return {};
     return *core::later(admissions_.certain_since(node), marked_since(node, lock)) + quarantine_for(lock);
 }
 
-/// A fenced lock asks a node whose marker is known (rule F6), every lock one whose memory has been certain for long enough.
-/// A node that is being connected is asked again when the connection stands.
+/// A fenced lock asks only nodes whose marker is known (rule F6). Every lock asks only nodes whose memory has been
+/// certain for long enough. A node that is being connected is admitted again once it is connected.
 // rules N4 and K1
-bool node_group::admit(unsigned node, lock_state const& lock, node_report& row)
+bool node_group::admit(unsigned node, lock_descriptor const& lock, node_report& row)
 {
-    if (!nodes_[node]->make_usable()) {
+    if (!nodes_[node]->ensure_can_send()) {
         report_failure(nodes_[node]->last_failure(), row);
         return false;
     }
-    if (lock.plan->kind.marked && !knows_marker(node, row))
+    if (lock.config->kind.marked && !knows_marker(node, row))
         return false;
     return nodes_[node]->state() != node_state::ready || admitted(lock).contains(node) ||
            has_waited(node, lock, row);
 }
 
-void node_group::explain(unsigned node, lock_state const& lock, node_report& row)
+void node_group::explain(unsigned node, lock_descriptor const& lock, node_report& row)
 {
     if (states_[node] == node_state::ready)
         (void)has_waited(node, lock, row);
@@ -133,7 +134,7 @@ bool node_group::knows_marker(unsigned node, node_report& row)
     return false;
 }
 
-bool node_group::has_waited(unsigned node, lock_state const& lock, node_report& row)
+bool node_group::has_waited(unsigned node, lock_descriptor const& lock, node_report& row)
 {
     if (!is_quarantined(node, lock)) {
         if (quarantines_[node] && core::reached(*quarantines_[node], environment_.loop().now()))
@@ -144,7 +145,7 @@ bool node_group::has_waited(unsigned node, lock_state const& lock, node_report& 
     core::instant const until = *quarantined_until(node, lock);
     row.result = node_result::quarantined;
     row.remaining = quarantine_left(until, environment_.loop().now());
-    describe(row, [&] { return quarantine_of(node, lock, until).story(environment_.loop().now()); });
+    describe(row, [&] { return quarantine_of(node, lock, until).explanation(environment_.loop().now()); });
     tell_quarantine(node, lock, until);
     return false;
 }
@@ -159,24 +160,24 @@ void node_group::note_certain(unsigned node)
         certain_.insert(node);
 }
 
-unsigned node_group::voters(lock_state const& lock) const
+unsigned node_group::voters(lock_descriptor const& lock) const
 {
     unsigned count = 0;
     for (unsigned i = 0; i != size(); ++i) {
-        bool const known = !lock.plan->kind.marked || !markers_[i]->text().empty();
+        bool const known = !lock.config->kind.marked || !markers_[i]->text().empty();
         count += states_[i] == node_state::ready && known && !is_quarantined(i, lock) ? 1U : 0U;
     }
     return count;
 }
 
-std::optional<core::instant> node_group::majority_at(lock_state const& lock) const
+std::optional<core::instant> node_group::majority_at(lock_descriptor const& lock) const
 {
     std::array<core::instant, core::max_nodes> ends;
     std::size_t waiting = 0;
     for (unsigned i = 0; i != size(); ++i) {
         if (states_[i] != node_state::ready)
             continue;
-        if (lock.plan->kind.marked && markers_[i]->text().empty()) // asked again it may tell
+        if (lock.config->kind.marked && markers_[i]->text().empty()) // asked again it may tell
             return {};
         if (auto const until = quarantined_until(i, lock))
             ends[waiting++] = *until;
@@ -190,7 +191,7 @@ std::optional<core::instant> node_group::majority_at(lock_state const& lock) con
     return *wanted;
 }
 
-quarantine node_group::quarantine_of(unsigned node, lock_state const& lock, core::instant until) const
+quarantine node_group::quarantine_of(unsigned node, lock_descriptor const& lock, core::instant until) const
 {
     auto const own = admissions_.certain_since(node);
     auto const marked = marked_since(node, lock);
@@ -199,8 +200,8 @@ quarantine node_group::quarantine_of(unsigned node, lock_state const& lock, core
             by_marker ? *marked : own.value_or(until), until, lock.name()};
 }
 
-/// News is what ends later than all that was told of the node.
-void node_group::tell_quarantine(unsigned node, lock_state const& lock, core::instant until) noexcept
+/// Tells the quarantine only if it ends later than all that were told of the node.
+void node_group::tell_quarantine(unsigned node, lock_descriptor const& lock, core::instant until) noexcept
 {
     auto& told = quarantines_[node];
     if (told && core::elapsed(*told, until) <= core::duration::zero())
@@ -222,9 +223,9 @@ void node_group::tell_quarantine(unsigned node, lock_state const& lock, core::in
 /// Reports the longest quarantine among locks that are held or wanted now. False: all of them may rely on the node.
 bool node_group::tell_longest_quarantine(unsigned node)
 {
-    lock_state const* longest = nullptr;
+    lock_descriptor const* longest = nullptr;
     std::optional<core::instant> last;
-    auto const look_at = [&](lock_state const& lock) {
+    auto const look_at = [&](lock_descriptor const& lock) {
         auto const until = quarantined_until(node, lock);
         if (!until || (last && core::elapsed(*last, *until) <= core::duration::zero()))
             return;

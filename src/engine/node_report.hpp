@@ -40,7 +40,7 @@ struct node_report {
         remaining.reset();
         detail.reset();
     }
-    /// A key that never expires is nobody's lock, and above all not readers'.
+    /// A key that never expires is no lock, and in particular no readers' lock.
     [[nodiscard]] holder_kind known_holder() const { return immortal ? holder_kind::no_lock : holder; }
     [[nodiscard]] std::string_view words() const { return detail ? *detail : words_of_holder(); }
     [[nodiscard]] std::string_view words_of_holder() const
@@ -70,14 +70,14 @@ struct node_report {
     }
 };
 
-/// It votes, one way or the other, or has not answered yet.
+/// Did the node vote, or may it still do so?
 [[nodiscard]] inline bool votes(node_report const& row)
 {
     return row.result == node_result::granted || row.result == node_result::held_by_other ||
            row.result == node_result::pending;
 }
 
-/// Words are a courtesy: without memory there are none.
+/// The text is optional: without memory there is none.
 template <class Words>
 void describe(node_report& row, Words const& words)
 {

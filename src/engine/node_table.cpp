@@ -56,7 +56,7 @@ void node_table::note_lack(unsigned node, std::string_view words)
         lack.append(lack.empty() ? "" : "; ").append(words);
 }
 
-std::string quarantine::story(core::instant now) const
+std::string quarantine::explanation(core::instant now) const
 {
     core::duration const ago = std::max(core::elapsed(since, now), core::duration::zero()); // see N8
     return why + ' ' + in_words(ago) + " ago";
@@ -64,7 +64,7 @@ std::string quarantine::story(core::instant now) const
 
 std::string quarantine::notice(core::instant now) const
 {
-    return story(now) + "; no votes for '" + redis::quote_name(lock) + "' for " +
+    return explanation(now) + "; no votes for '" + redis::quote_name(lock) + "' for " +
            in_words(quarantine_left(until, now));
 }
 

@@ -20,7 +20,7 @@ struct quarantine {
     std::string lock; ///< its name
 
     /// "restarted 2.1 s ago"
-    [[nodiscard]] std::string story(core::instant now) const;
+    [[nodiscard]] std::string explanation(core::instant now) const;
     /// "restarted 2.1 s ago; no votes for 'seat:42' for 9.0 s"
     [[nodiscard]] std::string notice(core::instant now) const;
 };
@@ -37,7 +37,7 @@ public:
     void enter(unsigned node, quarantine);
     void note(unsigned node, std::string words);
     void note_master(unsigned node, std::string const& address);
-    /// Shown as long as the node is connected, beside the rest.
+    /// Shown as long as the node is connected, in addition.
     void note_lack(unsigned node, std::string_view words);
     [[nodiscard]] std::vector<node_status> rows(core::instant now) const;
 

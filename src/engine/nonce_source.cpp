@@ -17,7 +17,7 @@ constexpr char digit(unsigned value)
 
 /// The content of the page.
 struct nonce_source::stock {
-    std::size_t left; ///< nonces not yet handed out; a wiped page has none
+    std::size_t nonces_left; ///< nonces not yet handed out; a wiped page has none
     unsigned char bytes[255 * random_bytes];
 };
 
@@ -33,14 +33,14 @@ void nonce_source::refill()
     if (!machine_.draw(stock_->bytes))
         throw std::runtime_error("redlock: no randomness for nonces");
     // If a fork cannot be noticed, no nonces are kept.
-    stock_->left = wiped_on_fork_ ? sizeof(stock_->bytes) / random_bytes : 1;
+    stock_->nonces_left = wiped_on_fork_ ? sizeof(stock_->bytes) / random_bytes : 1;
 }
 
 nonce nonce_source::next()
 {
-    if (stock_->left == 0)
+    if (stock_->nonces_left == 0)
         refill();
-    unsigned char const* const raw = stock_->bytes + --stock_->left * random_bytes;
+    unsigned char const* const raw = stock_->bytes + --stock_->nonces_left * random_bytes;
     std::array<char, redis::nonce_length> text;
     for (std::size_t i = 0; i != random_bytes; ++i) { // without a table: eight bytes or more in one step
         text[2 * i] = digit(raw[i] >> 4U);

@@ -5,9 +5,9 @@
 #include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "engine/acquirer_owner.hpp"
-#include "engine/candidate.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
+#include "engine/waiter.hpp"
 #include "kind/kind.hpp"
 
 #include <cstddef>
@@ -19,26 +19,26 @@ namespace redlock::detail {
 struct acquisition {
     acquirer_owner* owner = nullptr;
     key_state* key = nullptr;
-    candidate* waiter = nullptr;
+    waiter* current_waiter = nullptr;
     std::uint8_t awaited = 0; ///< among several names, the one that is in the way
     bool nobody_came = false; ///< other clients could have had the lock since, and did not take it
     unsigned refusals = 0;    ///< in a row
 
-    [[nodiscard]] lock_state const& lock() const { return *waiter->lock(); }
+    [[nodiscard]] lock_descriptor const& lock() const { return *current_waiter->lock(); }
     /// Returns the name that is waited for.
-    [[nodiscard]] key_state& name() const { return key->one(awaited); }
+    [[nodiscard]] key_state& awaited_key() const { return key->one(awaited); }
     /// Another client has taken or released the lock.
     void met_others()
     {
         nobody_came = false;
-        name().local().refused();
+        awaited_key().local().refused();
     }
     /// A node told of the awaited name's key.
-    void saw(unsigned node, unsigned nodes, kind::sighting seen)
+    void saw(unsigned node, unsigned nodes, kind::key_observation seen)
     {
         if (seen.left) { // another client has it
             met_others();
-            waiter->told_of_holder();
+            current_waiter->told_of_holder();
         }
         seen.which = awaited;
         key->note_holder(node, nodes, seen);
@@ -61,17 +61,17 @@ struct pause_reason {
 
 /// The step that follows an event of a pause.
 enum class pause_step : std::uint8_t {
-    wait,             ///< until `due()`
-    vote,             ///< at all nodes at once
-    vote_in_sequence, ///< first where contenders meet (rule W3)
-    claim,            ///< the lock was handed over
-    closed,           ///< this way to pause is not open any more: the next one is tried
+    wait,                    ///< until `due()`
+    vote,                    ///< at all nodes at once
+    vote_meeting_node_first, ///< first where contenders meet (rule W3)
+    claim,                   ///< the lock was handed over
+    closed,                  ///< this way to pause is not open any more: the next one is tried
 };
 
 /// Hears of a pause. Called while replies are worked off: no user code may run from here.
 class pause_listener {
 public:
-    virtual void follow(pause_step) = 0;
+    virtual void on_step(pause_step) = 0;
     /// All that the pause sent is answered.
     virtual void on_drained() = 0;
 
@@ -85,7 +85,7 @@ public:
     /// Begins to wait. Returns false if this way is not open.
     [[nodiscard]] virtual bool begin(pause_reason const&) = 0;
     /// Goes on for another waiter, which the acquisition has next. Returns false if that one cannot wait in this place.
-    [[nodiscard]] virtual bool serve(candidate& next) = 0;
+    [[nodiscard]] virtual bool serve(waiter& next) = 0;
     virtual void end() = 0;
     /// `due()` has come.
     virtual void on_time() = 0;

@@ -19,34 +19,34 @@ bool poll_pause::begin(pause_reason const& reason)
 {
     if (reason.why == pause_reason::cause::rivals)
         return false; // a vote finds out whether they have the lock
-    type_ = &wanted_.lock().plan->kind;
+    type_ = &wanted_.lock().config->kind;
     offers_ = reason.why == pause_reason::cause::others_first;
     granted_ = reason.granted;
     core::instant const now = runtime_.loop().now();
     if (offers_)
-        pause_.begin(now, pace(), runtime_.turn());
+        pause_.begin(now, pace(), runtime_.open_window_length());
     else
         pause_.begin(now, pace(), wanted_.refusals, runtime_.loop().machine().random_bits());
     probe_in_the_way(); // a lease may be over before this one votes again
     return true;
 }
 
-bool poll_pause::serve(candidate& next)
+bool poll_pause::serve(waiter& next)
 {
-    type_ = &next.lock()->plan->kind;
+    type_ = &next.lock()->config->kind;
     return true;
 }
 
 core::vote_pause::pace poll_pause::pace() const
 {
-    retry_policy const& policy = wanted_.lock().plan->options.retry;
+    retry_policy const& policy = wanted_.lock().config->options.retry;
     core::duration const round_trip = runtime_.round_trip();
     return {std::max<core::duration>(policy.min_delay, 2 * round_trip), policy.max_delay, round_trip};
 }
 
 void poll_pause::probe_in_the_way()
 {
-    if (auto const node = runtime_.lines.meeting_node(wanted_.lock(), granted_))
+    if (auto const node = runtime_.registry.meeting_node(wanted_.lock(), granted_))
         probe(*node);
 }
 
@@ -56,7 +56,7 @@ void poll_pause::probe_in_the_way()
 void poll_pause::probe(unsigned node)
 {
     net::node& n = nodes().at(node);
-    if (!n.make_usable_now())
+    if (!n.ensure_can_send_now())
         return;
     n.track();
     send(node, kind::request::time_left);
@@ -69,16 +69,16 @@ void poll_pause::on_answer(node_answer const& got)
         return;
     if (got.what == kind::request::time_left && redis::is_error(got.reply.type))
         nodes().note_lack(got.node, "PTTL", got.reply);
-    auto const found = type_->read_sighting(got.what, got.reply);
+    auto const found = type_->read_observation(got.what, got.reply);
     wanted_.saw(got.node, nodes().size(), found);
     if (found.gone && !offers_)
         return vote_soon();
     if (!found.left)
         return;
     offers_ = false;
-    auto const left = std::min<core::duration>(*found.left, wanted_.lock().plan->key_ttl);
+    auto const left = std::min<core::duration>(*found.left, wanted_.lock().config->key_ttl);
     pause_.found_held(left, runtime_.loop().now(), runtime_.loop().machine().random_bits());
-    listener_.follow(pause_step::wait);
+    listener_.on_step(pause_step::wait);
 }
 
 void poll_pause::on_key_changed(unsigned)
@@ -91,7 +91,7 @@ void poll_pause::on_key_changed(unsigned)
 void poll_pause::vote_soon()
 {
     pause_.changed(runtime_.loop().now(), runtime_.loop().machine().random_bits());
-    listener_.follow(pause_step::wait);
+    listener_.on_step(pause_step::wait);
 }
 
 } // namespace redlock::detail

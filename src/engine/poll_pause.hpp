@@ -26,9 +26,9 @@ public:
     {}
 
     [[nodiscard]] bool begin(pause_reason const&) override;
-    [[nodiscard]] bool serve(candidate& next) override;
+    [[nodiscard]] bool serve(waiter& next) override;
     void end() override { open_round(); }
-    void on_time() override { listener_.follow(pause_step::vote_in_sequence); }
+    void on_time() override { listener_.on_step(pause_step::vote_meeting_node_first); }
     void on_key_changed(unsigned node) override;
     void on_changed_here(core::node_set) override { probe_in_the_way(); }
     void on_nodes_changed() override { probe_in_the_way(); } // the connection that was to tell may be gone
@@ -42,7 +42,7 @@ private:
     [[nodiscard]] kind::lock_kind const& type() const { return *type_; }
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        type_->append(out, what, {wanted_.name().key(), {}}, form);
+        type_->append(out, what, {wanted_.awaited_key().key(), {}}, form);
     }
     void on_answer(node_answer const&);
     void on_silence(unsigned, kind::request, bool, net::failure const&) {}

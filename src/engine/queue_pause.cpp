@@ -32,21 +32,21 @@ template class round<queue_pause>;
 // rule M7
 bool queue_pause::begin(pause_reason const& reason)
 {
-    if (reason.unqueued || !wanted_.waiter->wants_position())
+    if (reason.unqueued || !wanted_.current_waiter->wants_position())
         return false;
     in_front_ = reason.in_front;
     then_ = reason.not_before;
-    inherited_.which = wanted_.awaited;
-    type_ = &plan().kind.in_queue();
+    handoff_.which = wanted_.awaited;
+    type_ = &config().kind.in_queue();
     silent_ = {};
     return enter_somewhere();
 }
 
-bool queue_pause::serve(candidate& next)
+bool queue_pause::serve(waiter& next)
 {
-    lock_plan const& its = *next.lock()->plan;
-    bool const same_position =
-        its.kind.waiter() == type_->waiter() && (!type_->slotted || its.kind_terms == plan().kind_terms);
+    lock_config const& its = *next.lock()->config;
+    bool const same_position = its.kind.position_kind() == type_->position_kind() &&
+                               (!type_->has_permits || its.kind_terms == config().kind_terms);
     if (!same_position || !next.wants_position())
         return false;
     if (told_)
@@ -56,7 +56,7 @@ bool queue_pause::serve(candidate& next)
 
 bool queue_pause::enter_somewhere()
 {
-    auto const node = runtime_.lines.node_of(wanted_.lock(), wanted_.name(), silent_);
+    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), silent_);
     if (!node || !prepare(*node))
         return false;
     node_ = *node;
@@ -66,12 +66,12 @@ bool queue_pause::enter_somewhere()
     told_.reset();
     free_ = {};
     core::instant const now = runtime_.loop().now();
-    waiting_ = polls_ ? core::line_place(inherited_.window, runtime_.poll_pause(), now)
-                      : core::line_place(inherited_.window);
+    timing_ = polls_ ? core::position_timing(handoff_.window, runtime_.poll_pause(), now)
+                     : core::position_timing(handoff_.window);
     forget_call();
-    runtime_.lines.enter(*this);
+    runtime_.registry.enter(*this);
     open_round();
-    core::reached(then_, now) ? ask() : waiting_.left_free(then_);
+    core::reached(then_, now) ? ask() : timing_.left_free(then_);
     return true;
 }
 
@@ -80,14 +80,15 @@ bool queue_pause::enter_somewhere()
 bool queue_pause::prepare(unsigned node)
 {
     try {
-        if (!undo_)
-            undo_ = &runtime_.clean.prepare();
-        inherited_.heir = runtime_.its.fresh_nonce();
-        inherited_.window = runtime_.claim_window(plan().node_timeout);
-        polls_ = !plan().options.fair || !runtime_.lines.may_call(node);
-        place_ = kind::position(inherited_.heir.text(), type_->waiter(), inherited_.window, plan().kind_terms,
-                                polls_ ? std::string_view() : runtime_.lines.channel(node));
-        inherited_.permits.reserve(kind::longest_list(kind::permits_of(plan().kind_terms)));
+        if (!rollback_)
+            rollback_ = &runtime_.clean.prepare();
+        handoff_.next_owner = runtime_.its.fresh_nonce();
+        handoff_.window = runtime_.claim_window(config().node_timeout);
+        polls_ = !config().options.fair || !runtime_.registry.may_call(node);
+        position_text_ = kind::position(handoff_.next_owner.text(), type_->position_kind(), handoff_.window,
+                                        config().kind_terms,
+                                        polls_ ? std::string_view() : runtime_.registry.channel(node));
+        handoff_.permits.reserve(kind::longest_list(kind::permits_of(config().kind_terms)));
         return true;
     } catch (std::exception const&) { // no memory, or no randomness
         return false;
@@ -97,7 +98,7 @@ bool queue_pause::prepare(unsigned node)
 // rule Q2
 void queue_pause::ask()
 {
-    waiting_.asked(runtime_.loop().now());
+    timing_.asked(runtime_.loop().now());
     heard_ = nodes().at(node_).tracks();
     send(node_, kind::request::enter);
 }
@@ -107,25 +108,25 @@ void queue_pause::end()
 {
     if (!std::exchange(standing_, false))
         return;
-    place.unlink();
+    hook.unlink();
     open_round();
-    runtime_.clean.start(*std::exchange(undo_, nullptr),
-                         {{&wanted_.name(), type_, inherited_.heir},
-                          runtime_.loop().now() + inherited_.window,
-                          std::move(place_),
-                          called_ ? inherited_.passed.value_or(core::duration::zero()) : unknown_passage},
+    runtime_.clean.start(*std::exchange(rollback_, nullptr),
+                         {{&wanted_.awaited_key(), type_, handoff_.next_owner},
+                          runtime_.loop().now() + handoff_.window,
+                          std::move(position_text_),
+                          called_ ? handoff_.passed.value_or(core::duration::zero()) : unknown_passage},
                          core::node_set(node_));
 }
 
-inheritance const& queue_pause::inherit()
+remote_handoff const& queue_pause::take_handoff()
 {
     core::instant const now = runtime_.loop().now();
-    if (inherited_.passed && !type_->slotted)
-        wanted_.name().local().passing().inherited(*inherited_.passed + runtime_.round_trip(), now);
+    if (handoff_.passed && !type_->has_permits)
+        wanted_.awaited_key().local().passing().continued(*handoff_.passed + runtime_.round_trip(), now);
     standing_ = false;
-    place.unlink();
+    hook.unlink();
     open_round();
-    return inherited_;
+    return handoff_;
 }
 
 void queue_pause::on_time()
@@ -133,13 +134,13 @@ void queue_pause::on_time()
     core::instant const now = runtime_.loop().now();
     if (core::reached(forgiven_at_, now))
         silent_ = {};
-    if (waiting_.silent())
+    if (timing_.silent())
         return move_on();
     if (!stays())
         return;
-    bool const doubts = waiting_.doubtful(now);
+    bool const doubts = timing_.doubtful(now);
     if (doubts)
-        waiting_.doubted(plan().key_ttl, now);
+        timing_.doubted(config().key_ttl, now);
     ask();
     moved();
     if (doubts)
@@ -157,8 +158,8 @@ void queue_pause::on_nodes_changed()
 bool queue_pause::stays()
 {
     auto const before = round_number();
-    auto const node = runtime_.lines.node_of(wanted_.lock(), wanted_.name(), silent_);
-    bool const gone = !nodes().at(node_).make_usable_now() || lost();
+    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), silent_);
+    bool const gone = !nodes().at(node_).ensure_can_send_now() || position_lost();
     if (before != round_number()) // a node was found gone, and has moved the position already
         return false;
     if (gone)
@@ -172,16 +173,16 @@ void queue_pause::move()
 {
     end();
     in_front_ = false;
-    enter_somewhere() ? moved() : listener_.follow(pause_step::closed);
+    enter_somewhere() ? moved() : listener_.on_step(pause_step::closed);
 }
 
 /// The node is silent, or the connection is gone: contenders meet at the next one (rule Q17).
 // rule Q17
 void queue_pause::move_on()
 {
-    if (!lost())
-        pass_over(core::line_place::refresh);
-    else if (nodes().at(node_).connection() == connection_ && runtime_.lines.may_call(node_))
+    if (!position_lost())
+        pass_over(core::position_timing::refresh);
+    else if (nodes().at(node_).connection() == connection_ && runtime_.registry.may_call(node_))
         pass_over(permanently); // or it polls there from now on (rule Q18)
     move();
 }
@@ -190,7 +191,7 @@ void queue_pause::on_key_changed(unsigned node)
 {
     if (node != node_ || !owned_)
         return;
-    waiting_.key_changed(runtime_.loop().now());
+    timing_.key_changed(runtime_.loop().now());
     moved();
 }
 
@@ -201,40 +202,40 @@ void queue_pause::on_changed_here(core::node_set where)
 }
 
 // rule Q3
-void queue_pause::on_call(kind::call const& said)
+void queue_pause::on_call(kind::call const& call)
 {
     using word = kind::call::word;
     core::instant const now = runtime_.loop().now();
-    if (said.what == word::first)
-        waiting_.became_first(now, said.time);
-    if (said.what == word::free)
-        waiting_.left_free(now + std::min<core::duration>(said.time, runtime_.turn()));
-    if (said.what != word::take)
+    if (call.what == word::first)
+        timing_.became_first(now, call.time);
+    if (call.what == word::free)
+        timing_.left_free(now + std::min<core::duration>(call.time, runtime_.open_window_length()));
+    if (call.what != word::take)
         return moved();
-    if (!said.giver.empty()) {
-        inherited_.giver = nonce(said.giver);
-        inherited_.passed = said.time;
+    if (!call.previous_owner.empty()) {
+        handoff_.previous_owner = nonce(call.previous_owner);
+        handoff_.passed = call.time;
     }
-    if (!waiting_.silent())
-        answer_call(said.permits);
+    if (!timing_.silent())
+        answer_call(call.permits);
 }
 
 /// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
 /// position may stand whose nonce claims or holds the lock.
 void queue_pause::forget_call()
 {
-    inherited_.giver = inherited_.heir;
-    inherited_.passed.reset();
+    handoff_.previous_owner = handoff_.next_owner;
+    handoff_.passed.reset();
 }
 
 void queue_pause::answer_call(std::string_view permits)
 {
-    if (type_->slotted && !kind::are_permits(kind::permits_of(plan().kind_terms), permits))
+    if (type_->has_permits && !kind::are_permits(kind::permits_of(config().kind_terms), permits))
         return move_on(); // no node says that
     called_ = true;
-    if (type_->slotted)
-        inherited_.permits = permits;
-    listener_.follow(pause_step::claim);
+    if (type_->has_permits)
+        handoff_.permits = permits;
+    listener_.on_step(pause_step::claim);
 }
 
 void queue_pause::on_answer(node_answer const& got)
@@ -243,15 +244,15 @@ void queue_pause::on_answer(node_answer const& got)
         return;
     if (got.what == kind::request::time_left)
         return on_time_left(got);
-    if (got.said.what == kind::answer::meaning::granted)
+    if (got.answer.what == kind::answer::meaning::granted)
         return answer_call(kind::read_grant(got.what, got.reply).value_or(kind::grant{}).permits);
     on_position(got);
 }
 
 void queue_pause::on_position(node_answer const& got)
 {
-    auto const seen = type_->read_sighting(got.what, got.reply);
-    if (got.said.what != kind::answer::meaning::denied ||
+    auto const seen = type_->read_observation(got.what, got.reply);
+    if (got.answer.what != kind::answer::meaning::denied ||
         !seen.left) // or it never goes, and nobody waits for it in a queue
         return refused(got);
     forget_call();
@@ -261,7 +262,7 @@ void queue_pause::on_position(node_answer const& got)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     in_front_ = false;
-    waiting_.placed(got.said.number, left, plan().key_ttl, runtime_.loop().now());
+    timing_.positioned(got.answer.number, left, config().key_ttl, runtime_.loop().now());
     if (!told_)
         tell_position();
     moved();
@@ -281,12 +282,12 @@ void queue_pause::hear_of_changes()
 void queue_pause::refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {
-        runtime_.lines.refused(got.node, wanted_.name(), got.reply);
+        runtime_.registry.refused(got.node, wanted_.awaited_key(), got.reply);
         pass_over(permanently); // the problem there may last
         return move();
     }
     end();
-    listener_.follow(pause_step::closed);
+    listener_.on_step(pause_step::closed);
 }
 
 void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failure const&)
@@ -298,15 +299,15 @@ void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failu
 /// It stands nearer to the lock, or asks again at another time.
 void queue_pause::moved()
 {
-    if (told_ && *told_ != 0 && waiting_.before() == 0)
+    if (told_ && *told_ != 0 && timing_.before() == 0)
         tell_position();
-    listener_.follow(pause_step::wait);
+    listener_.on_step(pause_step::wait);
 }
 
 void queue_pause::tell_position()
 {
-    told_ = waiting_.before();
-    wanted_.waiter->tell_position(*told_);
+    told_ = timing_.before();
+    wanted_.current_waiter->tell_position(*told_);
 }
 
 /// The key on the queue node outlives ours: the others may be free all the same.
@@ -315,7 +316,7 @@ void queue_pause::look_elsewhere()
 {
     free_ = {};
     for (unsigned i = 0; i != nodes().size() && standing_; ++i) {
-        if (i == node_ || !nodes().at(i).make_usable_now())
+        if (i == node_ || !nodes().at(i).ensure_can_send_now())
             continue;
         nodes().at(i).track();
         send(i, kind::request::time_left);
@@ -327,11 +328,11 @@ void queue_pause::on_time_left(node_answer const& got)
 {
     if (redis::is_error(got.reply.type))
         nodes().note_lack(got.node, "PTTL", got.reply);
-    if (!type_->read_sighting(got.what, got.reply).gone)
+    if (!type_->read_observation(got.what, got.reply).gone)
         return;
     free_.insert(got.node);
     if (free_.size() >= core::majority(nodes().size()))
-        listener_.follow(pause_step::vote);
+        listener_.on_step(pause_step::vote);
 }
 
 } // namespace redlock::detail

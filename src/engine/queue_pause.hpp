@@ -2,18 +2,18 @@
 #pragma once
 
 #include "core/instant.hpp"
-#include "core/line_place.hpp"
+#include "core/position_timing.hpp"
 #include "core/tally.hpp"
 #include "engine/attempt.hpp"
 #include "engine/key_state.hpp"
-#include "engine/lines.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pause.hpp"
+#include "engine/queue_registry.hpp"
 #include "engine/replies.hpp"
+#include "engine/rollback.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
-#include "engine/undo.hpp"
 #include "kind/kind.hpp"
 #include "kind/queue.hpp"
 #include "net/connect.hpp"
@@ -28,7 +28,7 @@ namespace redlock::detail {
 
 /// Waits with a position in the queue of the name, at the node where its contenders meet (docs/protocol.md, rules Q2 and Q13
 /// to Q18). Positions are hints: what is won is won by the claim.
-class queue_pause final : public pause, private round<queue_pause>, private line_waiter {
+class queue_pause final : public pause, private round<queue_pause>, private queued_waiter {
 public:
     queue_pause(runtime& on, acquisition& wanted, pause_listener& listener)
         : runtime_(on), wanted_(wanted), listener_(listener)
@@ -36,20 +36,20 @@ public:
 
     /// Enters the queue, with a nonce of its own (rule K6).
     [[nodiscard]] bool begin(pause_reason const&) override;
-    [[nodiscard]] bool serve(candidate& next) override;
+    [[nodiscard]] bool serve(waiter& next) override;
     /// Gives up the position, and what may have been handed to it.
     void end() override;
     void on_time() override;
     void on_key_changed(unsigned node) override;
     void on_changed_here(core::node_set where) override;
     void on_nodes_changed() override;
-    [[nodiscard]] core::instant due() const override { return waiting_.due(); }
+    [[nodiscard]] core::instant due() const override { return timing_.due(); }
     [[nodiscard]] bool drained() const override { return round::drained(); }
 
     /// Was the lock handed to this position?
     [[nodiscard]] bool called() const { return standing_ && called_; }
     /// Returns what was handed over. There is no position to leave any more.
-    [[nodiscard]] inheritance const& inherit();
+    [[nodiscard]] remote_handoff const& take_handoff();
 
 private:
     friend class round<queue_pause>;
@@ -59,21 +59,21 @@ private:
     void append(std::string& out, kind::request what, redis::script_form form) const
     {
         type_->append(out, what,
-                      {wanted_.name().key(),
-                       inherited_.heir.text(),
+                      {wanted_.awaited_key().key(),
+                       handoff_.next_owner.text(),
                        0,
                        {},
-                       {.position = place_, .at_front = in_front_}},
+                       {.position = position_text_, .at_front = in_front_}},
                       form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return !late; }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_drained() { listener_.on_drained(); }
-    [[nodiscard]] std::string_view name() const override { return inherited_.heir.text(); }
+    [[nodiscard]] std::string_view nonce_text() const override { return handoff_.next_owner.text(); }
     void on_call(kind::call const&) override;
 
-    [[nodiscard]] lock_plan const& plan() const { return *wanted_.lock().plan; }
+    [[nodiscard]] lock_config const& config() const { return *wanted_.lock().config; }
     [[nodiscard]] bool stays();
     [[nodiscard]] bool enter_somewhere();
     [[nodiscard]] bool prepare(unsigned node);
@@ -89,7 +89,7 @@ private:
         forgiven_at_ = runtime_.loop().now() + time;
     }
     void move();
-    [[nodiscard]] bool lost() const { return !runtime_.lines.stands(node_, connection_, polls_); }
+    [[nodiscard]] bool position_lost() const { return !runtime_.registry.stands(node_, connection_, polls_); }
     void refused(node_answer const&);
     void tell_position();
     void moved();
@@ -100,10 +100,10 @@ private:
     acquisition& wanted_;
     pause_listener& listener_;
     kind::lock_kind const* type_ = nullptr; ///< the kind of the position
-    undo* undo_ = nullptr;                  ///< for the position
-    inheritance inherited_;
-    std::string place_; ///< the position's text
-    core::line_place waiting_;
+    rollback* rollback_ = nullptr;          ///< for the position
+    remote_handoff handoff_;
+    std::string position_text_; ///< the position's text
+    core::position_timing timing_;
     core::instant then_;                  ///< until when the lock is left to others
     core::node_set silent_;               ///< nodes that gave no answer in time, or an error
     core::instant forgiven_at_;           ///< and may be asked again

@@ -10,12 +10,12 @@ namespace redlock::detail {
 void report_other(node_answer const& got, kind::lock_kind const& type, node_report& row)
 {
     using meaning = kind::answer::meaning;
-    switch (got.said.what) {
+    switch (got.answer.what) {
     case meaning::granted:
     case meaning::repaired:
     case meaning::handed_on: row.result = node_result::granted; break;
     case meaning::denied: {
-        auto const seen = type.read_sighting(got.what, got.reply);
+        auto const seen = type.read_observation(got.what, got.reply);
         row.result = node_result::held_by_other;
         row.owner = 0;
         row.remaining.reset();

@@ -15,11 +15,11 @@ struct node_answer {
     unsigned node;
     kind::request what;
     bool late; ///< another round has begun since it was sent
-    kind::answer said;
+    kind::answer answer;
     redis::resp_node const& reply;
 };
 
-/// To a vote, or a write-back.
+/// Returns the vote that an answer to a vote or a write-back is.
 [[nodiscard]] constexpr core::vote vote_of(kind::answer::meaning said)
 {
     using meaning = kind::answer::meaning;
@@ -32,7 +32,7 @@ void report_other(node_answer const&, kind::lock_kind const&, node_report& row);
 /// Enters the answer into a row of the table.
 inline void report(node_answer const& got, kind::lock_kind const& type, node_report& row)
 {
-    if (got.said.what == kind::answer::meaning::granted)
+    if (got.answer.what == kind::answer::meaning::granted)
         row.result = node_result::granted;
     else
         report_other(got, type, row);
@@ -43,8 +43,8 @@ void report_refusal(redis::resp_node const&, node_report& row);
 // rule EL2
 [[nodiscard]] inline bool asks_for_lock_alone(node_answer const& got, kind::lock_kind const& type)
 {
-    return type.proclaims && got.what == kind::request::release &&
-           got.said.what == kind::answer::meaning::error;
+    return type.announces && got.what == kind::request::release &&
+           got.answer.what == kind::answer::meaning::error;
 }
 /// Enters a connection's failure.
 void report_failure(net::failure const& why, node_report& row);

@@ -18,8 +18,8 @@
 namespace redlock::detail {
 
 /// Sends commands about one lock to nodes, and gives each answer back as a value: votes, write-backs, extensions, releases,
-/// probes and inspections. A command is sent once; but what the node has not executed for its form, a script that it does
-/// not know for example, is sent once more in the other (docs/protocol.md, rule A7).
+/// probes and inspections. A command is sent once. If the node did not execute it because of its form, such as an
+/// unknown script, it is sent once more in another form (docs/protocol.md, rule A7).
 ///
 /// `Self`, which derives from it, supplies
 /// - `node_group& nodes()`, `kind::lock_kind const& type()`,
@@ -34,12 +34,12 @@ protected:
     round() = default;
     ~round() = default;
 
-    /// May that still be sent in another form?
+    /// May the command still be sent in another form?
     // rule A7
     [[nodiscard]] bool repeats(unsigned, kind::request, bool /*late*/) const { return false; }
-    /// It has been.
+    /// The command has been sent in another form.
     void on_repeated(unsigned, kind::request) {}
-    /// The first reply is about to be waited for.
+    /// Called before the first reply is awaited.
     void on_busy() {}
 
     /// From now on the answers to what was sent before are late.
@@ -52,7 +52,7 @@ protected:
         net::node& to = self().nodes().at(node);
         send(to, what, form_for(to, what));
     }
-    /// Not by a script's hash, which the node may not know.
+    /// Sends the script's text, because the node may not know its hash.
     void send_in_full(unsigned node, kind::request what)
     {
         net::node& to = self().nodes().at(node);
@@ -70,7 +70,7 @@ protected:
         /// Up to the marker. Null: there is no room, and it is written for each node.
         std::string const* bytes;
     };
-    /// \param room what it is written into, and must outlive it; may be null
+    /// \param room for its bytes; must outlive the draft; may be null
     [[nodiscard]] draft make_draft(kind::request what, std::string* room) noexcept
     {
         kind::lock_kind const& type = self().type();
@@ -93,8 +93,8 @@ protected:
         to.output().append(*command.bytes);
         await(to, command.tag, command.marked);
     }
-    /// To those nodes that can be asked without delay, as nearly always all of them can.
-    /// \return which
+    /// Sends to the nodes that can be asked without delay. Usually all of them can.
+    /// \return these nodes
     [[nodiscard]] core::node_set send_at_once(draft const& command, core::node_set where)
     {
         core::node_set sent;
@@ -103,7 +103,7 @@ protected:
         node_group& group = self().nodes();
         for (unsigned i = 0, size = group.size(); i != size; ++i) {
             net::node& to = group.at(i);
-            if (!where.contains(i) || !to.at_work() || !is_told_so(to, command))
+            if (!where.contains(i) || !to.fast_path_ready() || !is_told_so(to, command))
                 continue;
             to.output().append(*command.bytes);
             await(to, command.tag, false);
@@ -112,12 +112,12 @@ protected:
         return sent;
     }
 
-    /// A release that waited for a connection was not sent, and no node is too young for it. False: the node is away.
+    /// Sends again a release that failed unsent because it waited for a connection. Returns false if the node is away.
     [[nodiscard]] bool send_release_again(unsigned node, net::failure const& why)
     {
-        if (!why.unsent || !self().nodes().at(node).make_reachable())
+        if (!why.unsent || !self().nodes().at(node).ensure_can_release())
             return false;
-        send_in_full(node, self().type().release_word());
+        send_in_full(node, self().type().release_request());
         return true;
     }
 
@@ -184,31 +184,31 @@ private:
     {
         auto const what = request_in(tag);
         bool const late = is_late(tag);
-        auto const said = self().type().read(what, reply);
+        auto const answer = self().type().read(what, reply);
         auto const other =
-            says_more(said.what, form_in(tag)) ? learn(node, tag, said.what, reply) : std::nullopt;
+            says_more(answer.what, form_in(tag)) ? note_reply(node, tag, answer.what, reply) : std::nullopt;
         if (other && self().repeats(node, what, late)) {
             send(self().nodes().at(node), what, *other, again);
             self().on_repeated(node, what);
         } else {
-            self().on_answer({node, what, late, said, reply});
+            self().on_answer({node, what, late, answer, reply});
         }
         if (--outstanding_ == 0)
             self().on_drained();
     }
 
-    /// Than that the form is known, and what the lock asked.
+    /// Does the answer also tell about the form, or about the node's data?
     [[nodiscard]] static bool says_more(kind::answer::meaning said, redis::script_form form)
     {
         using meaning = kind::answer::meaning;
         return form == redis::script_form::text || said >= meaning::unknown_script;
     }
 
-    /// Which forms this connection understands, and whether the data are what they were.
-    /// \return in which other form it is told what it has not executed
+    /// Notes which forms this connection understands, and whether the node's data have changed.
+    /// \return the form in which the command is sent again
     // rule F6
     [[nodiscard]] std::optional<redis::script_form>
-    learn(unsigned node, std::uint32_t tag, kind::answer::meaning said, redis::resp_node const& reply)
+    note_reply(unsigned node, std::uint32_t tag, kind::answer::meaning said, redis::resp_node const& reply)
     {
         using meaning = kind::answer::meaning;
         net::node& by = self().nodes().at(node);

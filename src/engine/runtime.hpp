@@ -7,10 +7,10 @@
 #include "engine/configuration.hpp"
 #include "engine/environment.hpp"
 #include "engine/lifecycle.hpp"
-#include "engine/lines.hpp"
 #include "engine/node_group.hpp"
-#include "engine/pending_releases.hpp"
-#include "engine/undo.hpp"
+#include "engine/queue_registry.hpp"
+#include "engine/release_backlog.hpp"
+#include "engine/rollback.hpp"
 #include "kind/queue.hpp"
 #include "net/executor.hpp"
 #include "net/loop.hpp"
@@ -32,8 +32,8 @@ public:
     /// \param lease_size of the blocks for leases
     runtime(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on,
             group_listener& listener, net::task& closer, std::size_t lease_size)
-        : its(std::move(executor), std::move(settings), std::move(on)), nodes(its, listener), pending(nodes),
-          life(its.loop(), nodes, pending, closer), clean(its, nodes, pending, life), lines(its, nodes),
+        : its(std::move(executor), std::move(settings), std::move(on)), nodes(its, listener), backlog(nodes),
+          life(its.loop(), nodes, backlog, closer), clean(its, nodes, backlog, life), registry(its, nodes),
           lease_blocks(lease_size), limit(its.loop())
     {
         for (std::string& each : drafts_)
@@ -42,8 +42,8 @@ public:
 
     [[nodiscard]] net::loop& loop() { return its.loop(); }
 
-    /// Room for a command that goes to several nodes. What is sent meanwhile, because a connection was found to be gone, has
-    /// another one, and at some depth none.
+    /// A buffer for a command that goes to several nodes. A command that is sent meanwhile, because a connection broke,
+    /// gets the second buffer. A deeper one gets none.
     class draft_buffer {
     public:
         explicit draft_buffer(runtime& on) : depth_(on.drafting_)
@@ -68,19 +68,19 @@ public:
         bool const first = round_trip_ == core::duration::zero();
         round_trip_ = first ? sample : round_trip_ + (sample - round_trip_) / 8;
     }
-    /// How long a lock is left alone so that others hear that it is free, and ask for it.
-    [[nodiscard]] core::duration turn() const
+    /// How long a lock is left free so that other clients can hear of it and ask for it.
+    [[nodiscard]] core::duration open_window_length() const
     {
         return std::max<core::duration>(3 * round_trip_, std::chrono::milliseconds{2});
     }
 
-    /// How long a node is waited for by who asks it first.
-    [[nodiscard]] core::duration patience(core::duration node_timeout) const
+    /// How long the answer of a node that is asked before the others is awaited.
+    [[nodiscard]] core::duration first_answer_timeout(core::duration node_timeout) const
     {
         return std::min(std::max<core::duration>(2 * round_trip_, std::chrono::milliseconds{2}),
                         node_timeout);
     }
-    /// How long a lock is kept for whom it is handed to.
+    /// How long a lock is kept for the waiter that it is handed to.
     // rule Q16
     [[nodiscard]] std::chrono::milliseconds claim_window(core::duration node_timeout) const
     {
@@ -96,10 +96,10 @@ public:
 
     environment its;
     node_group nodes;
-    pending_releases pending;
+    release_backlog backlog;
     lifecycle life;
     cleanup clean;
-    detail::lines lines;
+    queue_registry registry;
     block_cache lease_blocks; ///< any thread
     attempt_limit limit;
 

@@ -3,7 +3,7 @@
 
 #include "engine/configuration.hpp"
 #include "engine/lock_access.hpp"
-#include "engine/lock_state.hpp"
+#include "engine/lock_descriptor.hpp"
 #include "kind/kind.hpp"
 #include <redlock/any_lock.hpp>
 #include <redlock/fence_options.hpp>
@@ -14,15 +14,15 @@ namespace redlock {
 
 unsigned detail::basic_semaphore::permits() const noexcept
 {
-    return kind::permits_of(state()->plan->kind_terms).limit;
+    return kind::permits_of(state()->config->kind_terms).limit;
 }
 
 unsigned detail::basic_semaphore::count() const noexcept
 {
-    return kind::permits_of(state()->plan->kind_terms).count;
+    return kind::permits_of(state()->config->kind_terms).count;
 }
 
-std::shared_ptr<detail::lock_state> detail::basic_semaphore::state_with(unsigned count) const
+std::shared_ptr<detail::lock_descriptor> detail::basic_semaphore::state_with(unsigned count) const
 {
     return lock_access::with_terms(*state(), checked_permits(state()->name(), permits(), count));
 }

@@ -23,7 +23,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// Two clients, of which one has the one list and one the other, exclude each other.
+/// Clients with the old list and clients with the new one must exclude each other.
 void require_meeting(client_settings const& now, client_settings const& then)
 {
     auto const count = [](auto number) { return static_cast<unsigned>(number); };
@@ -53,7 +53,7 @@ std::shared_ptr<engine> succession::current() const
 }
 
 // rule N9
-succession::proposal succession::prepare(std::vector<std::string> nodes)
+succession::node_change succession::prepare(std::vector<std::string> nodes)
 {
     std::shared_ptr<engine> now;
     {
@@ -81,7 +81,7 @@ succession::proposal succession::prepare(std::vector<std::string> nodes)
     }
 }
 
-void succession::proposal::take_over(engine& present, wait_op& waiting) noexcept
+void succession::node_change::take_over(engine& present, wait_op& waiting) noexcept
 {
     error_code why = present.closing() ? make_error_code(errc::shut_down) : error_code();
     try {
@@ -108,8 +108,8 @@ bool succession::adopt(std::shared_ptr<engine> next) noexcept
     return true;
 }
 
-/// All lead to the present one, so none keeps those in between. Here a lock is found, too, that another thread made while
-/// the change began. Without memory for that its time counts from when it is used.
+/// Makes all earlier engines lead to the present one, so that none keeps those in between. Finds also locks that
+/// another thread made during the change. Without memory such a lock's key life counts from its first use.
 void succession::leave_keys() noexcept
 {
     auto const present = current();

@@ -27,22 +27,22 @@ public:
     /// The engine for new operations.
     [[nodiscard]] std::shared_ptr<engine> current() const;
 
-    /// An engine for other nodes. Unless it becomes the present one nothing has changed.
-    class proposal {
+    /// An engine for other nodes. Nothing changes until it takes over.
+    class node_change {
     public:
-        proposal(std::shared_ptr<succession> of, std::shared_ptr<engine> made) noexcept
+        node_change(std::shared_ptr<succession> of, std::shared_ptr<engine> made) noexcept
             : of_(std::move(of)), made_(std::move(made))
         {}
-        proposal(proposal&&) noexcept = default;
-        proposal& operator=(proposal&&) = delete;
-        ~proposal()
+        node_change(node_change&&) noexcept = default;
+        node_change& operator=(node_change&&) = delete;
+        ~node_change()
         {
             if (of_)
                 of_->change_ended();
         }
 
-        /// On the executor: what begins from now on begins there. The wait ends when all that has begun at the present one
-        /// has ended.
+        /// On the executor: new operations begin there. The wait ends when all operations of the present engine have
+        /// ended.
         void take_over(engine& present, wait_op&) noexcept;
 
     private:
@@ -51,7 +51,7 @@ public:
     };
     /// \throws lock_error `errc::misconfigured`: a node cannot be used, or the two lists could both grant one lock;
     ///         `std::errc::operation_in_progress`: the change before has not been carried through; `errc::forked`
-    [[nodiscard]] proposal prepare(std::vector<std::string> nodes);
+    [[nodiscard]] node_change prepare(std::vector<std::string> nodes);
 
     /// `make(engine&)` a lock; between two changes.
     template <class Make>
@@ -61,7 +61,7 @@ public:
         return make(*current_);
     }
 
-    /// The last engines: no other one follows.
+    /// Returns the last engines: no other one follows.
     struct both {
         std::shared_ptr<engine> current;
         std::shared_ptr<engine> former; ///< null: nothing that began there is left
@@ -71,7 +71,7 @@ public:
     void end() noexcept;
 
 private:
-    /// False: there is no change any more.
+    /// Returns false if the client ends, and so no change is possible.
     [[nodiscard]] bool adopt(std::shared_ptr<engine> next) noexcept;
     void leave_keys() noexcept;
     void change_ended() noexcept;
@@ -82,7 +82,7 @@ private:
     std::mutex mutable guard_;
     std::shared_ptr<engine> current_;
     std::shared_ptr<engine>
-        former_; ///< kept until the next change: who cancels an operation names its engine
+        former_; ///< kept until the next change: a cancellation names its operation's engine
     std::vector<std::weak_ptr<engine>> earlier_; ///< that locks and leases keep; used by one change at a time
     bool changing_ = false;
     bool ending_ = false;

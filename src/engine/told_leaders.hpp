@@ -44,7 +44,7 @@ public:
                 order_.pop_back();
         }
     }
-    /// It is not kept any more.
+    /// Returns what was kept, and forgets it.
     [[nodiscard]] core::leader_version take(std::string_view name) noexcept
     {
         auto const found = by_name_.find(name);

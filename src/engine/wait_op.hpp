@@ -18,7 +18,7 @@ class wait_op final : private net::task {
 public:
     using link_type =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-    link_type link; ///< among those who wait for the same object
+    link_type link; ///< among the operations that wait for the same object
 
     using signature = void(boost::system::error_code);
     using handler_type = completion_handler<signature>;
@@ -29,7 +29,7 @@ public:
     /// The operation waits for the lease's end, not for the answer to its last question.
     void wait_for_the_end() { for_the_end_ = true; }
     [[nodiscard]] bool waits_for_the_end() const { return for_the_end_; }
-    /// Nor for the answer to what was asked before it came.
+    /// The operation does not wait for the answer to a question from before it.
     void wait_for_another_round() { skips_round_ = true; }
     [[nodiscard]] bool skips_round() const { return skips_round_; }
     void round_ended() { skips_round_ = false; }
@@ -59,7 +59,7 @@ using wait_list =
                            boost::intrusive::member_hook<wait_op, wait_op::link_type, &wait_op::link>,
                            boost::intrusive::constant_time_size<false>>;
 
-/// Completes all that wait with the same result.
+/// Completes all these operations with the same result.
 void finish_all(wait_list&, boost::system::error_code);
 
 } // namespace redlock::detail

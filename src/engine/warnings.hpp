@@ -15,8 +15,8 @@
 
 namespace redlock::detail {
 
-/// Tells a client's observer what its user should know of the setup: each cause once for each node, so that no number of
-/// reconnections makes more of it. On the client's executor.
+/// Warns a client's observer about the setup: each cause once for each node, also after reconnections. On the client's
+/// executor.
 class warnings {
 public:
     /// \param its outlives it

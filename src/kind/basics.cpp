@@ -32,26 +32,26 @@ constexpr std::array<std::string_view, 5> kept{fence_suffix, permit_fences_suffi
                                                leader_suffix, redis::marker_name};
 
 // rule Q23
-void append_enter(std::string& out, redis::script_form form, subject const& whose)
+void append_enter(std::string& out, redis::script_form form, command_arguments const& args)
 {
-    append_with_key_beside(out, enter_call, form, whose.key, queue_suffix);
-    redis::append_argument(out, whose.queue.position);
+    append_with_second_key(out, enter_call, form, args.key, queue_suffix);
+    redis::append_argument(out, args.queue.position);
     out += milliseconds(queue_life);
     append_number(out, longest_queue);
-    redis::append_argument(out, std::string_view(whose.queue.at_front ? "front" : ""));
+    redis::append_argument(out, std::string_view(args.queue.at_front ? "front" : ""));
 }
 
 /// DELEX without IFEQ would delete any key.
 // rule K8
-void append_release(std::string& out, redis::script_form form, subject const& whose)
+void append_release(std::string& out, redis::script_form form, command_arguments const& args)
 {
     if (!redis::is_native(form))
-        return append_keyed(out, release_call, form, whose, {});
+        return append_keyed(out, release_call, form, args, {});
     bool const delex = form == redis::script_form::delex;
-    auto const& [prefix, name, several] = whose.key;
+    auto const& [prefix, name, several] = args.key;
     redis::append_all(out, std::string_view(delex ? "*4\r\n$5\r\nDELEX\r\n$" : "*3\r\n$7\r\nDELIFEQ\r\n$"),
                       redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
-                      std::string_view(delex ? "$4\r\nIFEQ\r\n" : ""), nonce_header, checked(whose.nonce),
+                      std::string_view(delex ? "$4\r\nIFEQ\r\n" : ""), nonce_header, checked(args.nonce),
                       redis::crlf);
 }
 
@@ -71,7 +71,7 @@ void append_whose(std::string& out, redis::script_form form, redis::lock_key con
 }
 
 /// \param other the kind of holder of a key of another type
-sighting read_owner(redis::resp_node const& reply, holder_kind other)
+key_observation read_owner(redis::resp_node const& reply, holder_kind other)
 {
     if (reply.type == redis::resp_type::null)
         return {.gone = true};
@@ -82,7 +82,7 @@ sighting read_owner(redis::resp_node const& reply, holder_kind other)
     return {.who = holder_kind::owner, .owner = owner_id(reply.text), .nonce = reply.text};
 }
 
-sighting read_whose(redis::resp_node const& reply)
+key_observation read_whose(redis::resp_node const& reply)
 {
     bool const word = reply.type == redis::resp_type::simple_string;
     if (word && reply.text == "READERS")
@@ -102,7 +102,7 @@ std::chrono::milliseconds time_left(std::int64_t milliseconds)
 }
 
 /// PTTL: -2 without a key, -1 where it never expires.
-sighting read_time_left(redis::resp_node const& reply)
+key_observation read_time_left(redis::resp_node const& reply)
 {
     if (reply.type != redis::resp_type::number)
         return {};
@@ -165,32 +165,33 @@ bool refuses_form(redis::resp_node const& reply)
 }
 
 void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
-                  subject const& what, std::string_view rest)
+                  command_arguments const& args, std::string_view rest)
 {
     if (form == redis::script_form::text)
         call.append_text(out);
-    append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), what, rest);
+    append_keyed(out, form == redis::script_form::text ? std::string_view() : call.by_hash(), args, rest);
 }
 
-void append_give_back(std::string& out, redis::script_form form, subject const& whose, request what,
+void append_give_back(std::string& out, redis::script_form form, command_arguments const& args, request what,
                       waiter_kind likely)
 {
-    append_with_key_beside(out, give_back_call, form, whose.key, queue_suffix);
-    append_release_words(out, whose, what, likely);
+    append_with_second_key(out, give_back_call, form, args.key, queue_suffix);
+    append_release_arguments(out, args, what, likely);
 }
 
-void append_release_words(std::string& out, subject const& whose, request what, waiter_kind likely)
+void append_release_arguments(std::string& out, command_arguments const& args, request what,
+                              waiter_kind likely)
 {
-    std::string_view const word = what == request::release  ? "none"
-                                  : whose.queue.leaves_free ? "free"
-                                                            : "take";
+    std::string_view const word = what == request::release ? "none"
+                                  : args.queue.leaves_free ? "free"
+                                                           : "take";
     char const kind[] = {static_cast<char>(likely)};
     redis::append_argument(out, std::string_view(kind, 1));
-    redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf);
-    redis::append_argument(out, whose.queue.position);
+    redis::append_all(out, nonce_header, checked(args.nonce), redis::crlf);
+    redis::append_argument(out, args.queue.position);
     redis::append_argument(out, word);
-    append_number(out, static_cast<std::uint64_t>(whose.queue.time.count()));
-    redis::append_argument(out, whose.numbers);
+    append_number(out, static_cast<std::uint64_t>(args.queue.time.count()));
+    redis::append_argument(out, args.numbers);
 }
 
 void append_call_head(std::string& out, redis::script const& which, redis::script_form form, std::size_t keys,
@@ -220,15 +221,15 @@ std::string milliseconds(std::chrono::milliseconds time)
     return text;
 }
 
-void append_common(std::string& out, request what, subject const& whose, redis::script_form form)
+void append_common(std::string& out, request what, command_arguments const& args, redis::script_form form)
 {
     switch (what) {
-    case request::release: return append_release(out, form, whose);
-    case request::give_back: return append_give_back(out, form, whose, what, waiter_kind::exclusive);
-    case request::enter: return append_enter(out, form, whose);
-    case request::whose: return append_whose(out, form, whose.key);
-    case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", whose.key);
-    case request::time_left: return append_question(out, "*2\r\n$4\r\nPTTL\r\n$", whose.key);
+    case request::release: return append_release(out, form, args);
+    case request::give_back: return append_give_back(out, form, args, what, waiter_kind::exclusive);
+    case request::enter: return append_enter(out, form, args);
+    case request::whose: return append_whose(out, form, args.key);
+    case request::owner: return append_question(out, "*2\r\n$3\r\nGET\r\n$", args.key);
+    case request::time_left: return append_question(out, "*2\r\n$4\r\nPTTL\r\n$", args.key);
     default: assert(false);
     }
 }
@@ -287,12 +288,12 @@ std::optional<refusal> read_refusal(std::string_view word, redis::resp_node cons
     return found;
 }
 
-sighting read_common_sighting(request what, redis::resp_node const& reply)
+key_observation read_common_observation(request what, redis::resp_node const& reply)
 {
     switch (what) {
     case request::vote:
     case request::claim:
-        return is_queued(reply) ? sighting{.who = holder_kind::waiting}
+        return is_queued(reply) ? key_observation{.who = holder_kind::waiting}
                                 : read_refusal("HELD", reply).value_or(refusal{}).seen;
     case request::enter: return read_refusal("LINE", reply).value_or(refusal{}).seen;
     case request::whose: return read_whose(reply);

@@ -46,20 +46,21 @@ inline std::string_view checked(std::string_view nonce)
 }
 
 /// Appends the text before the key, the key, the nonce, and the rest.
-inline void append_keyed(std::string& out, std::string_view head, subject const& what, std::string_view rest)
+inline void append_keyed(std::string& out, std::string_view head, command_arguments const& args,
+                         std::string_view rest)
 {
-    auto const& [prefix, name, several] = what.key;
+    auto const& [prefix, name, several] = args.key;
     redis::append_all(out, head, std::string_view("$"), redis::digits(prefix.size() + name.size()),
-                      redis::crlf, prefix, name, redis::crlf, nonce_header, checked(what.nonce), redis::crlf,
+                      redis::crlf, prefix, name, redis::crlf, nonce_header, checked(args.nonce), redis::crlf,
                       rest);
 }
 
-void append_keyed(std::string& out, redis::script_call const&, redis::script_form, subject const&,
+void append_keyed(std::string& out, redis::script_call const&, redis::script_form, command_arguments const&,
                   std::string_view rest);
 
 /// Appends the call, the lock's key, the second key with the suffix, and the rest.
 template <class... Rest>
-void append_with_key_beside(std::string& out, redis::script_call const& call, redis::script_form form,
+void append_with_second_key(std::string& out, redis::script_call const& call, redis::script_form form,
                             redis::lock_key const& key, std::string_view suffix, Rest const&... rest)
 {
     constexpr std::string_view dollar = "$";
@@ -88,12 +89,12 @@ inline void append_number(std::string& out, std::uint64_t number)
 
 /// Appends a release that compares the nonce, a request of the queue, or GET and PTTL of the key. With client tracking,
 /// every command that reads the key makes the server report its next change.
-void append_common(std::string& out, request, subject const&, redis::script_form);
+void append_common(std::string& out, request, command_arguments const&, redis::script_form);
 
 /// Appends the script `give_back` for this request: a release serves the queue, but names no previous owner.
-void append_give_back(std::string& out, redis::script_form, subject const&, request, waiter_kind);
+void append_give_back(std::string& out, redis::script_form, command_arguments const&, request, waiter_kind);
 /// Appends its arguments.
-void append_release_words(std::string& out, subject const&, request, waiter_kind);
+void append_release_arguments(std::string& out, command_arguments const&, request, waiter_kind);
 
 /// True if the key holds another type: then it is not ours.
 [[nodiscard]] bool is_of_other_type(redis::resp_node const&);
@@ -103,12 +104,12 @@ void append_release_words(std::string& out, subject const&, request, waiter_kind
 [[nodiscard]] answer read_common(request, redis::resp_node const&);
 
 /// Reads the key observation from a script's refusal, an entry in the queue, or one of the two questions.
-[[nodiscard]] sighting read_common_sighting(request, redis::resp_node const&);
+[[nodiscard]] key_observation read_common_observation(request, redis::resp_node const&);
 
 /// "<word> <milliseconds left> <number> <start of the owner's nonce>": another client has the lock.
 struct refusal {
     std::uint64_t number = 0;
-    sighting seen{};
+    key_observation seen{};
 };
 [[nodiscard]] std::optional<refusal> read_refusal(std::string_view word, redis::resp_node const&);
 /// "QUEUED": positions in the queue come first.

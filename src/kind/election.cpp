@@ -47,15 +47,16 @@ public:
         : fenced_(fenced.make_commands(key_prefix, times)),
           times_(milliseconds(times.key) + milliseconds(times.number))
     {
-        redis::append_argument(marker_key_, redis::name_beside(key_prefix, redis::marker_name));
+        redis::append_argument(marker_key_, redis::joined_name(key_prefix, redis::marker_name));
     }
 
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
-        if (what == request::extend && !whose.proclaimed.empty())
-            return append_extension(out, whose, form);
-        what < request::release ? fenced_->append(out, what, whose, form)
-                                : append_constant(out, what, whose, form);
+        if (what == request::extend && !args.announcement.empty())
+            return append_extension(out, args, form);
+        what < request::release ? fenced_->append(out, what, args, form)
+                                : append_constant(out, what, args, form);
     }
 
     static std::unique_ptr<commands const> make(std::string_view key_prefix, lifetimes const& times)
@@ -64,21 +65,22 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    static void append_constant(std::string& out, request what, command_arguments const& args,
+                                redis::script_form form)
     {
         switch (what) {
-        case request::release: return append_release(out, whose, form);
-        case request::give_back: return append_give_back(out, whose, form);
-        case request::lock_release: return fenced.append(out, request::release, whose, form);
-        default: return fenced.append(out, what, whose, form);
+        case request::release: return append_release(out, args, form);
+        case request::give_back: return append_give_back(out, args, form);
+        case request::lock_release: return fenced.append(out, request::release, args, form);
+        default: return fenced.append(out, what, args, form);
         }
     }
 
     static answer read(request what, redis::resp_node const& reply) { return fenced.read(what, reply); }
 
-    static sighting read_sighting(request what, redis::resp_node const& reply)
+    static key_observation read_observation(request what, redis::resp_node const& reply)
     {
-        return fenced.read_sighting(what, reply);
+        return fenced.read_observation(what, reply);
     }
 
     static constexpr std::array questions{request::owner, request::time_left, request::number};
@@ -88,28 +90,28 @@ private:
     static constexpr redis::script_call release{redis::scripts::leader_release, 2, 4};
     static constexpr redis::script_call giving_back{redis::scripts::give_back, 3, 10};
 
-    void append_extension(std::string& out, subject const& whose, redis::script_form form) const
+    void append_extension(std::string& out, command_arguments const& args, redis::script_form form) const
     {
-        append_with_key_beside(out, extension, form, whose.key, fence_suffix, marker_key_);
-        append_leader_key(out, whose.key);
-        redis::append_all(out, times_, nonce_header, checked(whose.nonce), redis::crlf);
-        append_number(out, whose.number);
-        redis::append_argument(out, whose.proclaimed);
+        append_with_second_key(out, extension, form, args.key, fence_suffix, marker_key_);
+        append_leader_key(out, args.key);
+        redis::append_all(out, times_, nonce_header, checked(args.nonce), redis::crlf);
+        append_number(out, args.number);
+        redis::append_argument(out, args.announcement);
     }
 
-    static void append_release(std::string& out, subject const& whose, redis::script_form form)
+    static void append_release(std::string& out, command_arguments const& args, redis::script_form form)
     {
-        append_with_key_beside(out, release, form, whose.key, leader_suffix, nonce_header,
-                               checked(whose.nonce), redis::crlf);
-        append_term(out, whose.number);
+        append_with_second_key(out, release, form, args.key, leader_suffix, nonce_header, checked(args.nonce),
+                               redis::crlf);
+        append_term(out, args.number);
     }
 
-    static void append_give_back(std::string& out, subject const& whose, redis::script_form form)
+    static void append_give_back(std::string& out, command_arguments const& args, redis::script_form form)
     {
-        append_with_key_beside(out, giving_back, form, whose.key, queue_suffix);
-        append_leader_key(out, whose.key);
-        append_release_words(out, whose, request::give_back, waiter_kind::exclusive);
-        append_term(out, whose.number);
+        append_with_second_key(out, giving_back, form, args.key, queue_suffix);
+        append_leader_key(out, args.key);
+        append_release_arguments(out, args, request::give_back, waiter_kind::exclusive);
+        append_term(out, args.number);
     }
 
     std::unique_ptr<commands const> fenced_;
@@ -120,9 +122,10 @@ private:
 /// One question, about one key.
 class view_commands final : public commands {
 public:
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
-        append_constant(out, what, whose, form);
+        append_constant(out, what, args, form);
     }
 
     static std::unique_ptr<commands const> make(std::string_view, lifetimes const&)
@@ -130,12 +133,12 @@ public:
         return std::make_unique<view_commands const>();
     }
 
-    static void append_constant(std::string& out, [[maybe_unused]] request what, subject const& whose,
-                                redis::script_form)
+    static void append_constant(std::string& out, [[maybe_unused]] request what,
+                                command_arguments const& args, redis::script_form)
     {
         assert(what == request::leader);
         out += "*2\r\n$3\r\nGET\r\n";
-        append_leader_key(out, whose.key);
+        append_leader_key(out, args.key);
     }
 
     static answer read(request, redis::resp_node const& reply)
@@ -143,7 +146,7 @@ public:
         return {read_leader(reply) ? answer::meaning::granted : answer::meaning::error};
     }
 
-    static sighting read_sighting(request, redis::resp_node const&) { return {}; }
+    static key_observation read_observation(request, redis::resp_node const&) { return {}; }
 };
 
 } // namespace
@@ -151,7 +154,7 @@ public:
 constinit lock_kind const election{
     .agreement = core::agreement::one_number,
     .marked = true,
-    .proclaims = true,
+    .announces = true,
     .passes_to = handoff::nobody,
     .scripts = scripts_of({{request::vote, &redis::scripts::vote},
                            {request::claim, &redis::scripts::vote},
@@ -167,7 +170,7 @@ constinit lock_kind const election{
     .make_commands = election_commands::make,
     .append = election_commands::append_constant,
     .read = election_commands::read,
-    .read_sighting = election_commands::read_sighting,
+    .read_observation = election_commands::read_observation,
 };
 
 constinit lock_kind const election_view{
@@ -178,34 +181,34 @@ constinit lock_kind const election_view{
     .make_commands = view_commands::make,
     .append = view_commands::append_constant,
     .read = view_commands::read,
-    .read_sighting = view_commands::read_sighting,
+    .read_observation = view_commands::read_observation,
 };
 
-std::string proclamation_head(std::uint64_t term, std::uint64_t revision)
+std::string announcement_head(std::uint64_t term, std::uint64_t revision)
 {
     return std::to_string(term) + ' ' + std::to_string(revision) + ' ';
 }
 
 // rule EL3
-std::optional<proclamation> read_leader(redis::resp_node const& reply)
+std::optional<leader_announcement> read_leader(redis::resp_node const& reply)
 {
     if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::wrongtype)
-        return proclamation();
+        return leader_announcement();
     if (reply.type == redis::resp_type::null)
-        return proclamation();
+        return leader_announcement();
     if (reply.type != redis::resp_type::bulk_string)
         return std::nullopt;
     std::string_view text = reply.text;
-    proclamation found;
+    leader_announcement found;
     for (std::uint64_t* const part : {&found.term, &found.revision}) {
         auto const space = text.find(' ');
         if (space == text.npos || !redis::read_number(text.substr(0, space), *part))
-            return proclamation();
+            return leader_announcement();
         text.remove_prefix(space + 1);
     }
     found.value = text;
     bool const possible = found.term != 0 && found.term < core::fencing_token(fence_end);
-    return possible && text.size() <= longest_value ? found : proclamation();
+    return possible && text.size() <= longest_value ? found : leader_announcement();
 }
 
 } // namespace redlock::kind

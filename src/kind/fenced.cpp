@@ -30,7 +30,7 @@ public:
     fenced_commands(std::string_view key_prefix, lifetimes const& times)
     {
         std::string marker_key;
-        redis::append_argument(marker_key, redis::name_beside(key_prefix, redis::marker_name));
+        redis::append_argument(marker_key, redis::joined_name(key_prefix, redis::marker_name));
         std::string const time = milliseconds(times.key);
         fence_time_ = milliseconds(times.number);
         redis::append_all(constant_, marker_key, time, fence_time_, nonce_header);
@@ -38,15 +38,16 @@ public:
         redis::append_all(vote_end_, redis::crlf, time);
     }
 
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
         switch (what) {
         case request::vote:
-        case request::claim: return append_vote(out, whose, form);
-        case request::write_back: return append_call(out, raise, whose, form);
-        case request::extend: return append_call(out, extension, whose, form);
-        case request::adopt: return append_call(out, adoption, whose, form);
-        default: return append_constant(out, what, whose, form);
+        case request::claim: return append_vote(out, args, form);
+        case request::write_back: return append_call(out, raise, args, form);
+        case request::extend: return append_call(out, extension, args, form);
+        case request::adopt: return append_call(out, adoption, args, form);
+        default: return append_constant(out, what, args, form);
         }
     }
 
@@ -56,11 +57,12 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    static void append_constant(std::string& out, request what, command_arguments const& args,
+                                redis::script_form form)
     {
         if (what != request::number)
-            return append_common(out, what, whose, form);
-        auto const& [prefix, name, several] = whose.key;
+            return append_common(out, what, args, form);
+        auto const& [prefix, name, several] = args.key;
         redis::append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"),
                           redis::digits(prefix.size() + name.size() + fence_suffix.size()), redis::crlf,
                           prefix, name, fence_suffix, redis::crlf);
@@ -87,27 +89,27 @@ private:
     static constexpr redis::script_call adoption{redis::scripts::fenced_adopt, key_count, word_count};
 
     /// Instead of the queue it names the lock again: a client may lack the right to the queue.
-    void append_vote(std::string& out, subject const& whose, redis::script_form form) const
+    void append_vote(std::string& out, command_arguments const& args, redis::script_form form) const
     {
         if (form == redis::script_form::text)
             vote.append_text(out);
         else
             out += vote.by_hash();
-        append_key(out, whose.key, {});
-        append_key(out, whose.key, {});
-        append_key(out, whose.key, fence_suffix);
-        redis::append_all(out, vote_start_, checked(whose.nonce), vote_end_);
-        redis::append_argument(out, whose.giver);
+        append_key(out, args.key, {});
+        append_key(out, args.key, {});
+        append_key(out, args.key, fence_suffix);
+        redis::append_all(out, vote_start_, checked(args.nonce), vote_end_);
+        redis::append_argument(out, args.previous_owner);
         out += fence_time_;
-        append_number(out, whose.number);
+        append_number(out, args.number);
     }
 
-    void append_call(std::string& out, redis::script_call const& call, subject const& whose,
+    void append_call(std::string& out, redis::script_call const& call, command_arguments const& args,
                      redis::script_form form) const
     {
-        redis::digits const number(whose.number);
+        redis::digits const number(args.number);
         std::string_view const shown(number);
-        append_with_key_beside(out, call, form, whose.key, fence_suffix, constant_, checked(whose.nonce),
+        append_with_second_key(out, call, form, args.key, fence_suffix, constant_, checked(args.nonce),
                                redis::crlf, std::string_view("$"), redis::digits(shown.size()), redis::crlf,
                                shown, redis::crlf);
     }
@@ -160,7 +162,7 @@ constexpr lock_kind counted{
     .make_commands = fenced_commands::make,
     .append = fenced_commands::append_constant,
     .read = fenced_commands::read,
-    .read_sighting = read_common_sighting,
+    .read_observation = read_common_observation,
 };
 
 } // namespace

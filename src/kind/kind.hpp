@@ -41,7 +41,7 @@ enum class request : std::uint8_t {
 inline constexpr std::size_t request_count = 15;
 
 /// The arguments of a request for the queue.
-struct queue_words {
+struct queue_arguments {
     std::string_view position{}; ///< empty: it has none
     bool at_front = false;       ///< an entry after a claim that was refused
     bool leaves_free = false;    ///< a release that leaves the lock open to unqueued clients for a moment
@@ -65,14 +65,14 @@ using lock_terms = std::string;
 
 /// The arguments of a command: what a client asks the nodes to grant, what a lease extends and gives back, and a
 /// release that a node still has to be sent.
-struct subject {
+struct command_arguments {
     redis::lock_key key;
     std::string_view nonce;
     std::uint64_t number = 0; ///< proposed by a vote, agreed on afterwards; plain locks have none
     /// For a claim: the nonce that was given up for it, or its own. For several names, their nonces joined.
-    std::string_view giver{};
-    queue_words queue{};
-    std::string_view proclaimed{}; ///< an election's extension: the announcement; empty: there is none yet
+    std::string_view previous_owner{};
+    queue_arguments queue{};
+    std::string_view announcement{}; ///< an election's extension: the announcement; empty: there is none yet
     std::string_view terms{};
     std::string_view numbers{}; ///< permits; empty: a vote takes any, a release gives all of ours back
     std::string_view
@@ -81,7 +81,7 @@ struct subject {
 };
 
 /// A node's answer about another owner's key.
-struct sighting {
+struct key_observation {
     bool gone = false;
     bool immortal = false; ///< it has no expiry
     holder_kind who = holder_kind::unknown;
@@ -126,7 +126,7 @@ public:
     virtual ~commands() = default;
 
     /// \param form of a script; never a native one, unless the kind has a native command for the request
-    virtual void append(std::string& out, request, subject const&, redis::script_form) const = 0;
+    virtual void append(std::string& out, request, command_arguments const&, redis::script_form) const = 0;
 };
 
 /// The changes that a lease hears of when another client changes its keys (rule W6).
@@ -155,12 +155,12 @@ struct lock_kind {
     /// Is it held under several names at once (rules M1 to M9)?
     bool several = false;
     /// Is its holder a leader, which announces itself to other clients (rules EL1 to EL7)?
-    bool proclaims = false;
+    bool announces = false;
     /// Is it a semaphore, each of whose permits is held by one lease (rules P1 to P9)?
-    bool slotted = false;
+    bool has_permits = false;
     watching watches = watching::keys;
     handoff passes_to = handoff::next;
-    /// So many handoffs have a place in its tokens.
+    /// The greatest number of handoffs that its tokens can count.
     std::uint32_t most_handoffs = std::numeric_limits<std::uint32_t>::max();
     /// The scripts of its requests; null: a command.
     std::array<redis::script const*, request_count> scripts;
@@ -170,10 +170,10 @@ struct lock_kind {
     /// \param key_prefix of all keys of the client
     std::unique_ptr<commands const> (*make_commands)(std::string_view key_prefix, lifetimes const&);
     /// Appends a release, a question or a request for the queue: they do not depend on lifetimes.
-    void (*append)(std::string& out, request, subject const&, redis::script_form);
+    void (*append)(std::string& out, request, command_arguments const&, redis::script_form);
     answer (*read)(request, redis::resp_node const&);
     /// Reads the key observation from a denied vote, an entry in the queue, or a question.
-    sighting (*read_sighting)(request, redis::resp_node const&);
+    key_observation (*read_observation)(request, redis::resp_node const&);
 
     [[nodiscard]] constexpr redis::script const* script(request what) const
     {
@@ -187,18 +187,19 @@ struct lock_kind {
     /// Does this command end with the node's marker?
     [[nodiscard]] constexpr bool marks(request what) const { return marked && what <= request::adopt; }
     /// The kind of its positions in the queue.
-    [[nodiscard]] constexpr waiter_kind waiter() const
+    [[nodiscard]] constexpr waiter_kind position_kind() const
     {
-        return slotted ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
+        return has_permits ? waiter_kind::permits : shared ? waiter_kind::shared : waiter_kind::exclusive;
     }
-    /// Returns the kind of what stands in the queue for it: for one of several names, an exclusive lock of that name.
+    /// Returns the kind of its positions in the queue. A lock of several names waits as an exclusive lock of one of
+    /// them.
     [[nodiscard]] constexpr lock_kind const& in_queue() const;
     /// Do votes heed the queue node (rule Q10)? Those for exclusive locks do not.
-    [[nodiscard]] constexpr bool heeds() const { return waiter() != waiter_kind::exclusive; }
-    /// Does a release leave the lock to unqueued clients for a moment, if their turn has come (rule Q19)?
-    [[nodiscard]] constexpr bool opens_window() const { return waiter() != waiter_kind::permits; }
+    [[nodiscard]] constexpr bool heeds() const { return position_kind() != waiter_kind::exclusive; }
+    /// Does a release leave the lock to unqueued clients for a moment, if a window is owed (rule Q19)?
+    [[nodiscard]] constexpr bool opens_window() const { return position_kind() != waiter_kind::permits; }
     /// The first release request to each node: with several names each may have a queue there (rule M3).
-    [[nodiscard]] constexpr request release_word() const
+    [[nodiscard]] constexpr request release_request() const
     {
         return several ? request::give_back : request::release;
     }

@@ -38,18 +38,20 @@ public:
     multi_commands(std::string_view key_prefix, lifetimes const& times)
         : time_(milliseconds(times.key)), fence_time_(milliseconds(times.number))
     {
-        redis::append_argument(marker_key_, redis::name_beside(key_prefix, redis::marker_name));
+        redis::append_argument(marker_key_, redis::joined_name(key_prefix, redis::marker_name));
     }
 
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
         switch (what) {
         case request::vote:
-        case request::claim: return append_call(out, redis::scripts::multi_vote, whose, whose.giver, form);
-        case request::write_back: return append_call(out, redis::scripts::multi_raise, whose, {}, form);
-        case request::extend: return append_call(out, redis::scripts::multi_extend, whose, {}, form);
-        case request::adopt: return append_call(out, redis::scripts::multi_extend, whose, "1", form);
-        default: return append_constant(out, what, whose, form);
+        case request::claim:
+            return append_call(out, redis::scripts::multi_vote, args, args.previous_owner, form);
+        case request::write_back: return append_call(out, redis::scripts::multi_raise, args, {}, form);
+        case request::extend: return append_call(out, redis::scripts::multi_extend, args, {}, form);
+        case request::adopt: return append_call(out, redis::scripts::multi_extend, args, "1", form);
+        default: return append_constant(out, what, args, form);
         }
     }
 
@@ -63,20 +65,21 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes. A question is about one of the names.
-    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    static void append_constant(std::string& out, request what, command_arguments const& args,
+                                redis::script_form form)
     {
         if (what != request::release && what != request::give_back)
-            return append_common(out, what, whose, form);
+            return append_common(out, what, args, form);
         bool const serves = what == request::give_back;
-        std::size_t const count = whose.key.several.size();
+        std::size_t const count = args.key.several.size();
         append_call_head(out, redis::scripts::multi_release, form, serves ? 2 * count : count, 4);
-        append_names(out, whose.key, {});
+        append_names(out, args.key, {});
         if (serves)
-            append_names(out, whose.key, queue_suffix);
-        redis::append_argument(out, checked(whose.nonce));
+            append_names(out, args.key, queue_suffix);
+        redis::append_argument(out, checked(args.nonce));
         append_number(out, count);
-        redis::append_argument(out, std::string_view(whose.queue.leaves_free ? "free" : "take"));
-        append_number(out, static_cast<std::uint64_t>(whose.queue.time.count()));
+        redis::append_argument(out, std::string_view(args.queue.leaves_free ? "free" : "take"));
+        append_number(out, static_cast<std::uint64_t>(args.queue.time.count()));
     }
 
     template <bool Counts>
@@ -91,19 +94,19 @@ public:
         return read_script(reply);
     }
 
-    static sighting read_sighting(request what, redis::resp_node const& reply)
+    static key_observation read_observation(request what, redis::resp_node const& reply)
     {
         switch (what) {
         case request::vote:
         case request::claim: return read_held(reply).value_or(refusal{}).seen;
         case request::extend:
-        case request::adopt: return {.which = place_of(-1 - reply.number)};
-        default: return read_common_sighting(what, reply);
+        case request::adopt: return {.which = index_of(-1 - reply.number)};
+        default: return read_common_observation(what, reply);
         }
     }
 
 private:
-    static std::uint8_t place_of(std::int64_t number)
+    static std::uint8_t index_of(std::int64_t number)
     {
         constexpr auto end = static_cast<std::int64_t>(most_names);
         return static_cast<std::uint8_t>(number >= 0 && number < end ? number : 0);
@@ -120,7 +123,7 @@ private:
         std::int64_t which = 0;
         if (!held || space == rest.npos || !redis::read_number(rest.substr(0, space), which))
             return std::nullopt;
-        held->seen.which = place_of(which);
+        held->seen.which = index_of(which);
         rest.remove_prefix(space + 1);
         held->seen.owner = owner_id(rest);
         held->seen.who = rest.empty()        ? holder_kind::maybe_readers
@@ -142,22 +145,22 @@ private:
     [[nodiscard]] bool counts() const { return !marker_key_.empty(); }
 
     /// \param more arguments of one of the scripts alone
-    void append_call(std::string& out, redis::script const& which, subject const& whose,
+    void append_call(std::string& out, redis::script const& which, command_arguments const& args,
                      std::string_view more, redis::script_form form) const
     {
-        std::size_t const count = whose.key.several.size();
+        std::size_t const count = args.key.several.size();
         append_call_head(out, which, form, counts() ? 2 * count + 1 : count, counts() ? 7 : 4);
-        append_names(out, whose.key, {});
+        append_names(out, args.key, {});
         if (counts()) {
-            append_names(out, whose.key, fence_suffix);
+            append_names(out, args.key, fence_suffix);
             out += marker_key_;
         }
         append_number(out, count);
-        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf, time_);
+        redis::append_all(out, nonce_header, checked(args.nonce), redis::crlf, time_);
         redis::append_argument(out, more);
         out += fence_time_;
         if (counts())
-            append_number(out, whose.number);
+            append_number(out, args.number);
     }
 
     std::string time_;
@@ -184,7 +187,7 @@ constexpr lock_kind several_names{
     .make_commands = Counts ? multi_commands::make_fenced : multi_commands::make,
     .append = multi_commands::append_constant,
     .read = multi_commands::read<Counts>,
-    .read_sighting = multi_commands::read_sighting,
+    .read_observation = multi_commands::read_observation,
 };
 
 } // namespace

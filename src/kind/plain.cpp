@@ -29,14 +29,15 @@ public:
     {}
 
     // rule A2
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
         switch (what) {
-        case request::vote: return append_keyed(out, "*6\r\n$3\r\nSET\r\n", whose, vote_options_);
-        case request::claim: return append_claim(out, whose, form);
+        case request::vote: return append_keyed(out, "*6\r\n$3\r\nSET\r\n", args, vote_options_);
+        case request::claim: return append_claim(out, args, form);
         case request::extend:
-        case request::adopt: return append_extension(out, whose, form);
-        default: return append_common(out, what, whose, form);
+        case request::adopt: return append_extension(out, args, form);
+        default: return append_common(out, what, args, form);
         }
     }
 
@@ -62,23 +63,23 @@ private:
     static constexpr redis::script_call claiming{redis::scripts::vote, 2, 6};
 
     // rule K8
-    void append_extension(std::string& out, subject const& whose, redis::script_form form) const
+    void append_extension(std::string& out, command_arguments const& args, redis::script_form form) const
     {
         if (!redis::is_native(form))
-            return append_keyed(out, extension, form, whose, time_);
-        auto const& [prefix, name, several] = whose.key;
-        std::string_view const nonce = checked(whose.nonce);
+            return append_keyed(out, extension, form, args, time_);
+        auto const& [prefix, name, several] = args.key;
+        std::string_view const nonce = checked(args.nonce);
         redis::append_all(out, std::string_view("*7\r\n$3\r\nSET\r\n$"),
                           redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
                           nonce_header, nonce, redis::crlf, std::string_view("$4\r\nIFEQ\r\n"), nonce_header,
                           nonce, redis::crlf, std::string_view("$2\r\nPX\r\n"), time_);
     }
 
-    void append_claim(std::string& out, subject const& whose, redis::script_form form) const
+    void append_claim(std::string& out, command_arguments const& args, redis::script_form form) const
     {
-        append_with_key_beside(out, claiming, form, whose.key, queue_suffix, std::string_view("$1\r\nx\r\n"),
-                               nonce_header, checked(whose.nonce), redis::crlf, time_);
-        redis::append_argument(out, whose.giver);
+        append_with_second_key(out, claiming, form, args.key, queue_suffix, std::string_view("$1\r\nx\r\n"),
+                               nonce_header, checked(args.nonce), redis::crlf, time_);
+        redis::append_argument(out, args.previous_owner);
     }
 
     /// Only a nil says that another holds the key.
@@ -121,7 +122,7 @@ constexpr lock_kind simple{
     .make_commands = plain_commands::make,
     .append = append_common,
     .read = plain_commands::read,
-    .read_sighting = read_common_sighting,
+    .read_observation = read_common_observation,
 };
 
 } // namespace

@@ -21,7 +21,7 @@ void append_digits(std::string& text, std::chrono::milliseconds::rep number, std
     text.append(count - digits.size(), '0').append(digits);
 }
 
-/// A longer time is not believed.
+/// A longer time is ignored.
 constexpr std::chrono::hours longest_time{48};
 
 template <class Unit>
@@ -69,24 +69,24 @@ std::optional<waiter> read_position(std::string_view position)
 std::optional<call> read_call(std::string_view text)
 {
     auto const word = redis::take_word(text);
-    call said;
-    said.nonce = redis::take_word(text);
-    if (said.nonce.size() != redis::nonce_length)
+    call found;
+    found.nonce = redis::take_word(text);
+    if (found.nonce.size() != redis::nonce_length)
         return std::nullopt;
     bool const moved = word == "first";
     if (!moved && word != "take" && word != "free")
         return std::nullopt;
     auto const time =
         moved ? take_time<std::chrono::milliseconds>(text) : take_time<std::chrono::microseconds>(text);
-    auto const giver = redis::take_word(text);
-    if (!time || (!giver.empty() && (moved || giver.size() != redis::nonce_length)) ||
+    auto const previous_owner = redis::take_word(text);
+    if (!time || (!previous_owner.empty() && (moved || previous_owner.size() != redis::nonce_length)) ||
         (!text.empty() && word != "take"))
         return std::nullopt;
-    said.what = moved ? call::word::first : word == "take" ? call::word::take : call::word::free;
-    said.giver = giver;
-    said.permits = text;
-    said.time = *time;
-    return said;
+    found.what = moved ? call::word::first : word == "take" ? call::word::take : call::word::free;
+    found.previous_owner = previous_owner;
+    found.permits = text;
+    found.time = *time;
+    return found;
 }
 
 } // namespace redlock::kind

@@ -45,16 +45,16 @@ struct call {
         free,  ///< the waiter is the first in the queue, and lets unqueued clients have the lock
     };
     word what{};
-    std::string_view nonce{};   ///< the waiter's
-    std::string_view giver{};   ///< the nonce that was given up; empty: the lock was free
-    std::string_view permits{}; ///< the waiter's permits of a semaphore
+    std::string_view nonce{};          ///< the waiter's
+    std::string_view previous_owner{}; ///< the nonce that was given up; empty: the lock was free
+    std::string_view permits{};        ///< the waiter's permits of a semaphore
     /// take: how long the lock has passed from one owner to the next; first: the time until the key expires; free: how
     /// long the lock is left free
     std::chrono::microseconds time{};
 };
 
-/// "take <nonce> <microseconds> <giver> <permits>", "first <nonce> <milliseconds>", "free <nonce> <microseconds>
-/// <giver>". Empty: another message.
+/// "take <nonce> <microseconds> <previous owner> <permits>", "first <nonce> <milliseconds>", "free <nonce>
+/// <microseconds> <previous owner>". Empty: another message.
 [[nodiscard]] std::optional<call> read_call(std::string_view text);
 
 } // namespace redlock::kind

@@ -27,17 +27,18 @@ public:
     permit_commands(std::string_view key_prefix, lifetimes const& times)
         : time_(milliseconds(times.key)), fence_time_(milliseconds(times.number))
     {
-        redis::append_argument(marker_key_, redis::name_beside(key_prefix, redis::marker_name));
+        redis::append_argument(marker_key_, redis::joined_name(key_prefix, redis::marker_name));
     }
 
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
         switch (what) {
         case request::vote:
-        case request::claim: return append_vote(out, whose, form);
-        case request::write_back: return append_renewal(out, whose, "raise", form);
-        case request::extend: return append_renewal(out, whose, "", form);
-        default: return append_constant(out, what, whose, form);
+        case request::claim: return append_vote(out, args, form);
+        case request::write_back: return append_renewal(out, args, "raise", form);
+        case request::extend: return append_renewal(out, args, "", form);
+        default: return append_constant(out, what, args, form);
         }
     }
 
@@ -51,11 +52,12 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    static void append_constant(std::string& out, request what, command_arguments const& args,
+                                redis::script_form form)
     {
         bool const releases = what == request::release || what == request::give_back;
-        releases ? append_give_back(out, form, whose, what, waiter_kind::permits)
-                 : append_common(out, what, whose, form);
+        releases ? append_give_back(out, form, args, what, waiter_kind::permits)
+                 : append_common(out, what, args, form);
     }
 
     static answer read(request what, redis::resp_node const& reply)
@@ -71,45 +73,46 @@ private:
     [[nodiscard]] bool counts() const { return !marker_key_.empty(); }
 
     void append_call(std::string& out, redis::script const& which, std::size_t arguments,
-                     std::size_t arguments_of_fence, subject const& whose, redis::script_form form) const
+                     std::size_t arguments_of_fence, command_arguments const& args,
+                     redis::script_form form) const
     {
         append_call_head(out, which, form, counts() ? 4 : 2, arguments + (counts() ? arguments_of_fence : 0));
-        append_key(out, whose.key, {});
-        append_key(out, whose.key, queue_suffix);
+        append_key(out, args.key, {});
+        append_key(out, args.key, queue_suffix);
         if (counts()) {
-            append_key(out, whose.key, permit_fences_suffix);
+            append_key(out, args.key, permit_fences_suffix);
             out += marker_key_;
         }
-        redis::append_all(out, std::string_view("$1\r\np\r\n"), nonce_header, checked(whose.nonce),
+        redis::append_all(out, std::string_view("$1\r\np\r\n"), nonce_header, checked(args.nonce),
                           redis::crlf, time_);
     }
 
     // rule P3
-    void append_vote(std::string& out, subject const& whose, redis::script_form form) const
+    void append_vote(std::string& out, command_arguments const& args, redis::script_form form) const
     {
-        append_call(out, redis::scripts::vote, 9, 3, whose, form);
-        redis::append_argument(out, whose.giver);
-        auto const [limit, count] = permits_of(whose.terms);
+        append_call(out, redis::scripts::vote, 9, 3, args, form);
+        redis::append_argument(out, args.previous_owner);
+        auto const [limit, count] = permits_of(args.terms);
         append_number(out, count);
         append_number(out, limit);
-        append_number(out, whose.start);
-        redis::append_argument(out, whose.numbers);
-        redis::append_argument(out, whose.given);
+        append_number(out, args.start);
+        redis::append_argument(out, args.numbers);
+        redis::append_argument(out, args.given);
         if (!counts())
             return;
         out += fence_time_;
-        append_number(out, whose.number);
+        append_number(out, args.number);
     }
 
-    void append_renewal(std::string& out, subject const& whose, std::string_view how,
+    void append_renewal(std::string& out, command_arguments const& args, std::string_view how,
                         redis::script_form form) const
     {
-        append_call(out, redis::scripts::renew, 4, 4, whose, form);
-        redis::append_argument(out, whose.numbers);
+        append_call(out, redis::scripts::renew, 4, 4, args, form);
+        redis::append_argument(out, args.numbers);
         if (!counts())
             return;
         out += fence_time_;
-        append_number(out, whose.number);
+        append_number(out, args.number);
         redis::append_argument(out, how);
     }
 
@@ -122,7 +125,7 @@ template <bool Counts>
 constexpr lock_kind with_permits{
     .agreement = Counts ? core::agreement::one_number : core::agreement::majority,
     .marked = Counts,
-    .slotted = true,
+    .has_permits = true,
     .watches = watching::nothing,
     .passes_to = handoff::nobody,
     .scripts = scripts_of({{request::vote, &redis::scripts::vote},
@@ -137,7 +140,7 @@ constexpr lock_kind with_permits{
     .make_commands = Counts ? permit_commands::make_fenced : permit_commands::make,
     .append = permit_commands::append_constant,
     .read = permit_commands::read,
-    .read_sighting = read_common_sighting,
+    .read_observation = read_common_observation,
 };
 
 } // namespace

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kind/kind.hpp"
-#include "kind/lease_words.hpp"
+#include "kind/lease_arguments.hpp"
 #include "redis/resp.hpp"
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct grant {
 [[nodiscard]] bool are_permits(permits wanted, std::string_view written) noexcept;
 
 /// The permits of one lease. Takes its memory before they are known.
-class permit_list final : public lease_words {
+class permit_list final : public lease_arguments {
 public:
     /// \throws std::bad_alloc
     explicit permit_list(permits);
@@ -49,10 +49,10 @@ public:
     /// \param written permits for which `are_permits` is true
     void assign(std::string_view written) noexcept;
     [[nodiscard]] std::string const& text() const { return text_; }
-    void add_to(subject& said, bool exact) const override
+    void add_to(command_arguments& args, bool exact) const override
     {
         if (exact)
-            said.numbers = text_;
+            args.numbers = text_;
     }
     [[nodiscard]] permit_list const* as_permits() const override { return this; }
     [[nodiscard]] std::vector<std::uint16_t> const& numbers() const { return numbers_; }

@@ -32,17 +32,18 @@ public:
         : time_(milliseconds(times.key)), fence_time_(milliseconds(times.number)),
           quarantine_(times.quarantine), fenced_(fenced.make_commands(key_prefix, times))
     {
-        redis::append_argument(marker_key_, redis::name_beside(key_prefix, redis::marker_name));
+        redis::append_argument(marker_key_, redis::joined_name(key_prefix, redis::marker_name));
     }
 
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
         switch (what) {
         case request::vote:
-        case request::claim: return append_vote(out, whose, form);
-        case request::extend: return append_renewal(out, whose, form, waiter_kind::shared);
-        case request::write_back: return fenced_->append(out, what, whose, form);
-        default: return append_constant(out, what, whose, form);
+        case request::claim: return append_vote(out, args, form);
+        case request::extend: return append_renewal(out, args, form, waiter_kind::shared);
+        case request::write_back: return fenced_->append(out, what, args, form);
+        default: return append_constant(out, what, args, form);
         }
     }
 
@@ -56,26 +57,28 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, subject const& whose, redis::script_form form)
+    static void append_constant(std::string& out, request what, command_arguments const& args,
+                                redis::script_form form)
     {
         switch (what) {
-        case request::number: return fenced.append(out, what, whose, form);
+        case request::number: return fenced.append(out, what, args, form);
         case request::release:
-        case request::give_back: return append_give_back(out, form, whose, what, waiter_kind::shared);
-        default: return append_common(out, what, whose, form);
+        case request::give_back: return append_give_back(out, form, args, what, waiter_kind::shared);
+        default: return append_common(out, what, args, form);
         }
     }
 
     /// Appends the renewal of a reader, or of a writer that stays one.
-    void append_renewal(std::string& out, subject const& whose, redis::script_form form, waiter_kind as) const
+    void append_renewal(std::string& out, command_arguments const& args, redis::script_form form,
+                        waiter_kind as) const
     {
         constexpr std::string_view no_permits, renews;
-        append_call(out, fenced_ ? fenced_renewal : renewal, whose, form, as);
+        append_call(out, fenced_ ? fenced_renewal : renewal, args, form, as);
         if (!fenced_)
             return;
         redis::append_argument(out, no_permits);
         out += fence_time_;
-        append_number(out, whose.number);
+        append_number(out, args.number);
         redis::append_argument(out, renews);
     }
 
@@ -96,23 +99,23 @@ private:
     static constexpr redis::script_call renewal{redis::scripts::renew, 2, 5};
     static constexpr redis::script_call fenced_renewal{redis::scripts::renew, 4, 12};
 
-    void append_call(std::string& out, redis::script_call const& call, subject const& whose,
+    void append_call(std::string& out, redis::script_call const& call, command_arguments const& args,
                      redis::script_form form, waiter_kind as) const
     {
-        append_with_key_beside(out, call, form, whose.key, queue_suffix);
+        append_with_second_key(out, call, form, args.key, queue_suffix);
         if (fenced_) {
-            append_key(out, whose.key, fence_suffix);
+            append_key(out, args.key, fence_suffix);
             out += marker_key_;
         }
         char const kind[] = {static_cast<char>(as)};
         redis::append_argument(out, std::string_view(kind, 1));
-        redis::append_all(out, nonce_header, checked(whose.nonce), redis::crlf, time_);
+        redis::append_all(out, nonce_header, checked(args.nonce), redis::crlf, time_);
     }
 
-    void append_vote(std::string& out, subject const& whose, redis::script_form form) const
+    void append_vote(std::string& out, command_arguments const& args, redis::script_form form) const
     {
-        append_call(out, fenced_ ? fenced_vote : vote, whose, form, waiter_kind::shared);
-        redis::append_argument(out, whose.giver);
+        append_call(out, fenced_ ? fenced_vote : vote, args, form, waiter_kind::shared);
+        redis::append_argument(out, args.previous_owner);
         if (!fenced_)
             return;
         out += fence_time_;
@@ -126,8 +129,8 @@ private:
     std::unique_ptr<commands const> fenced_{};
 };
 
-/// Those of an exclusive lock. With a fence, a key that is gone is not set again: a reader may have come and gone, and readers
-/// do not count (rule S16).
+/// The commands of an exclusive lock. With a fence, a key that is gone is not set again: a reader may have come and
+/// gone, and readers do not count (rule S16).
 template <bool Counts>
 class writer_commands final : public commands {
 public:
@@ -135,14 +138,15 @@ public:
         : exclusive_(std::move(exclusive)), reader_(std::move(reader))
     {}
 
-    void append(std::string& out, request what, subject const& whose, redis::script_form form) const override
+    void append(std::string& out, request what, command_arguments const& args,
+                redis::script_form form) const override
     {
         if (what == request::downgrade)
-            reader_->append_renewal(out, whose, form, waiter_kind::shared);
+            reader_->append_renewal(out, args, form, waiter_kind::shared);
         else if (Counts && what == request::extend)
-            reader_->append_renewal(out, whose, form, waiter_kind::exclusive);
+            reader_->append_renewal(out, args, form, waiter_kind::exclusive);
         else
-            exclusive_->append(out, what, whose, form);
+            exclusive_->append(out, what, args, form);
     }
 
 private:
@@ -172,7 +176,7 @@ constexpr lock_kind readers{
     .make_commands = Counts ? reader_commands::make_fenced : reader_commands::make,
     .append = reader_commands::append_constant,
     .read = reader_commands::read<Counts>,
-    .read_sighting = read_common_sighting,
+    .read_observation = read_common_observation,
 };
 
 } // namespace

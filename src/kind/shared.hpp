@@ -28,7 +28,7 @@ constexpr lock_kind with_readers(lock_kind exclusive, lock_kind const& its_reade
     if (exclusive.counts()) {
         exclusive.scripts[static_cast<std::size_t>(request::extend)] = &redis::scripts::renew;
         exclusive.most_handoffs =
-            core::readers_place - 1; // a reader's token is above the writer's (rule S16)
+            core::readers_hand_off - 1; // a reader's token is above the writer's (rule S16)
     }
     exclusive.make_commands = make_commands;
     return exclusive;

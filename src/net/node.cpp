@@ -51,9 +51,9 @@ bool node::reserve_capacity() noexcept
     }
 }
 
-bool node::become_usable()
+bool node::connect_to_send()
 {
-    if (!become_reachable())
+    if (!connect_to_release())
         return false;
     if (awaited_.size() < max_queue_size && out_.size() < max_output)
         return true;
@@ -62,7 +62,7 @@ bool node::become_usable()
     return false;
 }
 
-bool node::become_reachable()
+bool node::connect_to_release()
 {
     return !closed_ && awaited_.size() < max_queue_size_with_releases &&
            out_.size() < max_output_with_releases && come_near() && reserve_capacity();
@@ -89,8 +89,8 @@ bool node::come_near()
     return false;
 }
 
-/// Nobody reads an idle connection, so nobody has heard its end, nor a reply without a question, which the next vote
-/// would take for its own. Both are noticed here, before a vote is sent. Pushes about keys may be there, too.
+/// An idle connection is not read. So its end is not noticed, nor a reply without a question, which the next vote would
+/// take for its own. Both are noticed here, before a vote is sent. Pushes about keys may be there, too.
 bool node::went_away()
 {
     if (!awaited_.empty() || reading_ || !stream_->readable() || only_words_unread())
@@ -143,7 +143,7 @@ void node::flush() noexcept
 /// busy.
 void node::read_more()
 {
-    if (reading_ || (awaited_.empty() && !(listening_ && is_told())))
+    if (reading_ || (awaited_.empty() && !(pushes_expected_ && is_told())))
         return;
     if (in_used_ == in_.size())
         in_.resize(in_.size() * 2); // bounded by the parser's limits

@@ -81,8 +81,8 @@ enum class service : std::uint8_t { off, asked, refused };
 /// It has more functions and members than other classes: an event of the connection affects everything that was sent,
 /// is being read and is awaited, so each part would need all the other parts.
 ///
-/// If nobody waits for a reply any more, its sink drains it like any other, so cancelling an operation does not affect
-/// the connection. A command is never sent twice.
+/// A sink drains also replies that no operation waits for, so cancelling an operation does not affect the connection. A
+/// command is never sent twice.
 class node final : private stream_listener, private connect_listener, private flushable {
 public:
     node(loop&, node_listener&, unsigned index, std::shared_ptr<peer const>, node_terms const&);
@@ -92,23 +92,23 @@ public:
 
     /// May votes and extensions be appended? Connects if that is possible now. While it connects, commands wait. They
     /// fail if the node then may not vote for all of them.
-    [[nodiscard]] bool make_usable() { return at_work() || become_usable(); }
+    [[nodiscard]] bool ensure_can_send() { return fast_path_ready() || connect_to_send(); }
     /// The same for an existing connection that has not been closed unnoticed.
-    [[nodiscard]] bool make_usable_now()
+    [[nodiscard]] bool ensure_can_send_now()
     {
-        return state_ == node_state::ready && make_usable() && state_ == node_state::ready;
+        return state_ == node_state::ready && ensure_can_send() && state_ == node_state::ready;
     }
-    /// As `make_usable()`, for releases, which have a larger queue than votes.
-    [[nodiscard]] bool make_reachable() { return at_work() || become_reachable(); }
+    /// As `ensure_can_send()`, for releases, which have a larger queue than votes.
+    [[nodiscard]] bool ensure_can_release() { return fast_path_ready() || connect_to_release(); }
 
     /// True if the connection is certainly usable: replies are being read, and there is room for more.
-    [[nodiscard]] bool at_work() const
+    [[nodiscard]] bool fast_path_ready() const
     {
         return state_ == node_state::ready && (reading_ || !awaited_.empty()) && has_capacity() &&
                terms_.longest_silence == core::duration::zero();
     }
 
-    /// To send a command, append its bytes to `output()`, then call `expect`. Only after `make_usable()`.
+    /// To send a command, append its bytes to `output()`, then call `expect`. Only after `ensure_can_send()`.
     [[nodiscard]] std::string& output() { return out_; }
     void expect(reply_sink& sink, std::uint32_t tag)
     {
@@ -135,7 +135,7 @@ public:
     void renew();
 
     /// While a client waits for pushes, the connection is read also when no reply is awaited.
-    void listen(bool listening);
+    void expect_pushes(bool expected);
     /// Asks the server, once in each connection, to report changes of keys that are read from now on. Only when ready.
     void track();
     /// As far as is known now.
@@ -150,7 +150,7 @@ public:
 
     /// While a lease or a waiter exists, a lost connection is made again, and an existing one is checked: the server is
     /// asked for its time.
-    void watch(bool watched);
+    void keep_connected(bool kept);
 
     /// Called for a lease: until the node is connected again, or has failed once more, pending steps happen at this
     /// pace.
@@ -207,7 +207,7 @@ private:
         void expire() override { owner.on_timer(); }
         node& owner;
     };
-    /// The sink of replies that nobody waits for.
+    /// The sink of replies that no operation waits for.
     struct drain : reply_sink {
         void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override {}
         void on_failure(unsigned, std::uint32_t, failure const&) override {}
@@ -243,8 +243,8 @@ private:
     void lost_connection(error_code);
     void begin_batch();
     void flush_soon();
-    [[nodiscard]] bool become_usable();
-    [[nodiscard]] bool become_reachable();
+    [[nodiscard]] bool connect_to_send();
+    [[nodiscard]] bool connect_to_release();
     [[nodiscard]] bool has_capacity() const
     {
         return awaited_.size() < places_limit_ && out_.size() < bytes_limit_;
@@ -340,8 +340,8 @@ private:
     std::optional<redis::script_form> native_;
     bool dirty_ = false;
     bool reading_ = false;
-    bool listening_ = false;
-    bool watched_ = false;
+    bool pushes_expected_ = false;
+    bool kept_connected_ = false;
     bool checking_ = false;
     bool tried_once_ = false;
     bool out_of_memory_ = false; ///< there was no memory: the connection is ended at the next occasion

@@ -13,11 +13,11 @@
 // The pushes of a node's server: changes of keys, and messages of a channel.
 namespace redlock::net {
 
-void node::listen(bool listening)
+void node::expect_pushes(bool expected)
 {
-    if (std::exchange(listening_, listening) == listening || closed_ || !connected())
+    if (std::exchange(pushes_expected_, expected) == expected || closed_ || !connected())
         return;
-    if (!listening && reading_ && awaited_.empty()) {
+    if (!expected && reading_ && awaited_.empty()) {
         if (!reserve_capacity())
             return fail_soon();
         ask_time(); // its answer ends the read

@@ -8,15 +8,15 @@
 /// The timers of a node: when to connect again, to check a connection, to give one up.
 namespace redlock::net {
 
-void node::watch(bool watched)
+void node::keep_connected(bool kept)
 {
-    if (closed_ || std::exchange(watched_, watched) == watched)
+    if (closed_ || std::exchange(kept_connected_, kept) == kept)
         return;
-    if (watched)
+    if (kept)
         tried_once_ = false;
-    if (watched && state_ == node_state::idle)
+    if (kept && state_ == node_state::idle)
         connect();
-    else if (watched && check_due()) // in front of the votes to come
+    else if (kept && check_due()) // in front of the votes to come
         check();
     else
         set_timer();
@@ -68,9 +68,9 @@ std::optional<core::instant> node::next_due() const
         no_later_than(*answer_due_);
     if (state_ == node_state::connecting && attempt_limit() != core::duration::max())
         no_later_than(began_ + attempt_limit());
-    if (watched_ && checks())
+    if (kept_connected_ && checks())
         no_later_than(checked_ + terms_.check_interval);
-    if (watched_ && state_ == node_state::down)
+    if (kept_connected_ && state_ == node_state::down)
         no_later_than(retry_at_);
     return due;
 }
@@ -131,7 +131,7 @@ bool node::check_due()
 void node::check()
 {
     checked_ = loop_.now();
-    if (make_reachable() && connected())
+    if (ensure_can_release() && connected())
         ask_time();
     set_timer();
 }

@@ -17,7 +17,7 @@ void append_command(std::string& out, std::initializer_list<std::string_view> ar
     append_command(out, std::span{args.begin(), args.size()});
 }
 
-std::string name_beside(std::string_view before, std::string_view what)
+std::string joined_name(std::string_view before, std::string_view what)
 {
     std::string name;
     name.reserve(before.size() + what.size());

@@ -42,6 +42,6 @@ inline constexpr std::string_view marker_name = "redlock-marker";
 
 /// Returns the name of a key that belongs to a lock, or to all locks. `before` is the lock's key, or the prefix of all
 /// keys.
-[[nodiscard]] std::string name_beside(std::string_view before, std::string_view what);
+[[nodiscard]] std::string joined_name(std::string_view before, std::string_view what);
 
 } // namespace redlock::redis

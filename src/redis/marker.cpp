@@ -60,7 +60,7 @@ std::optional<marker> read_marker(std::string_view reply)
 void append_mark(std::string& out, mark_call const& call)
 {
     append_command(
-        out, {"EVAL", scripts::mark.text, "1", name_beside(call.key_prefix, marker_name), call.incarnation,
+        out, {"EVAL", scripts::mark.text, "1", joined_name(call.key_prefix, marker_name), call.incarnation,
               call.lineage, call.certain_for ? std::to_string(call.certain_for->count()) : std::string(),
               call.absence_is_excused ? "1" : "0", call.seen.text, std::to_string(call.seen.now.count())});
 }

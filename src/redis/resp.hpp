@@ -57,7 +57,7 @@ constexpr std::span<resp_node const> body(std::span<resp_node const> message) no
     return message;
 }
 
-/// Calls `pair(key, value)` for the elements of a map (RESP3), or of an array in its place (RESP2).
+/// Calls `pair(key, value)` for the elements of a map (RESP3), or of an array instead (RESP2).
 template <class Pair>
 constexpr void for_each_pair(std::span<resp_node const> reply, Pair pair)
 {

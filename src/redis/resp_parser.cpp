@@ -50,7 +50,7 @@ constexpr frequent_reply find_frequent(std::string_view input) noexcept
 
 resp_parser::resp_parser(parse_limits limits) : limits_{limits}, nodes_(1)
 {
-    // A place in a text and its length share the node with fields of 32 bits while a message is incomplete.
+    // While a message is incomplete, a text's offset and length share the node with fields of 32 bits.
     limits_.max_bulk = std::min<std::size_t>(limits_.max_bulk, std::numeric_limits<std::int32_t>::max());
     limits_.max_elements =
         std::min<std::size_t>(limits_.max_elements, std::numeric_limits<std::int32_t>::max());
@@ -261,7 +261,7 @@ resp_parser::step resp_parser::take_aggregate(std::string_view input, resp_type 
     return step::open;
 }
 
-// The bytes may move before the message is complete: until finish() a text is its place and its length.
+// The bytes may move before the message is complete: until finish() a text is its offset and its length.
 resp_parser::step resp_parser::add_text(resp_type type, std::size_t offset, std::size_t length)
 {
     return add({.type = type,

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(leader_that_lost_its_leadership_stops_the_command_and_campa
     BOOST_TEST(run.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(signal_ends_who_waits)
+BOOST_AUTO_TEST_CASE(signal_ends_a_waiter)
 {
     set("seat", "theirs");
     tool run(elect_shell({}, "echo never"), env());
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(unusable_words_are_usage_errors)
     BOOST_TEST(finished_run({"elect", "seat", "no-such-command"}, env()).status == 127);
 }
 
-BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
+BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_the_leader)
 {
     environment const dead{{"REDLOCK_NODES", "redis://127.0.0.1:1 redis://127.0.0.1:2"}};
     BOOST_TEST(finished_run({"leader", "seat"}, dead).status == 69);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_do_not_tell_who_leads)
 
 /// The lock's key is gone, too.
 // rule EL2
-BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
+BOOST_AUTO_TEST_CASE(missing_right_to_announce_a_leader_is_named)
 {
     std::string const other_keys = "~seat ~seat:redlock-fence ~seat:redlock-queue ~redlock-marker";
     for (std::string const& rights :
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(missing_right_to_say_who_leads_is_named)
     }
 }
 
-BOOST_AUTO_TEST_CASE(missing_right_to_ask_who_leads_is_named)
+BOOST_AUTO_TEST_CASE(missing_right_to_read_the_leader_is_named)
 {
     redis_server const server({.acl = {"user default off", "user guest on >pw ~seat* +@all -get"}});
     std::string const url = "redis://guest:pw@127.0.0.1:" + std::to_string(server.port());

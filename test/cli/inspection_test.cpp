@@ -471,7 +471,7 @@ BOOST_AUTO_TEST_CASE(doctor_reports_two_urls_of_one_server_as_error)
 
 /// If one of these is missing, waiters ask in sequence.
 // rule Q23
-BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_stand_in_line)
+BOOST_AUTO_TEST_CASE(doctor_names_rights_that_the_queue_needs)
 {
     std::string const usual = "user locker on >pw ~seat* ~redlock-marker resetchannels &redlock-to:* +@all ";
     auto const report_of = [](std::string const& rights, std::string const& query = "") {

@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(waiting_run_reports_what_it_waits_for)
     wait_until([&] { return run.out() == "mine\n" || contains(acquire.out(), "owner"); });
 }
 
-BOOST_AUTO_TEST_CASE(waiting_run_reports_its_place_in_line)
+BOOST_AUTO_TEST_CASE(waiting_run_reports_its_position_in_the_queue)
 {
     tool holder(run_shell({}, wait_for_go), env());
     wait_until([&] { return !holder.read("pid").empty(); });

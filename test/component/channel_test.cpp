@@ -85,20 +85,20 @@ struct channel_fixture {
     }
     void connect()
     {
-        node.watch(true); // a lost connection is made again
+        node.keep_connected(true); // a lost connection is made again
         run_both([&] { return node.state() == node_state::ready; });
     }
     void lose_connection()
     {
         server.close_all();
         run_both([&] {
-            (void)node.make_usable();
+            (void)node.ensure_can_send();
             return node.state() != node_state::ready;
         });
     }
     void send(std::string_view what, std::uint32_t tag = 0)
     {
-        BOOST_TEST_REQUIRE(node.make_usable_now());
+        BOOST_TEST_REQUIRE(node.ensure_can_send_now());
         redis::append_command(node.output(), {"SET", what, "x"});
         node.expect(other, tag);
     }
@@ -123,7 +123,7 @@ struct channel_fixture {
     /// The connection is read although no reply is awaited.
     void hear()
     {
-        node.listen(true);
+        node.expect_pushes(true);
         subscribe();
     }
     /// Nothing was noticed: not an answer, nor the end of a connection.
@@ -160,11 +160,11 @@ struct set_forward_fixture : connected_fixture {
     /// The second service is being asked for meanwhile. The first lets the connection be read.
     void read_clock(void (*first)(net::node&), void (*wanted)(net::node&))
     {
-        node.listen(true);
+        node.expect_pushes(true);
         first(node);
         ask();
         told.set_forward = true;
-        node.listen(false);
+        node.expect_pushes(false);
         wanted(node);
         send("vote");
         auto const votes = server.count("SET");
@@ -195,7 +195,7 @@ struct group_fixture : detail::group_listener {
         its->loop().owned_by(its);
         nodes.emplace(*its, static_cast<detail::group_listener&>(*this));
         nodes->connect();
-        nodes->listen();
+        nodes->expect_pushes();
         run_until(context, [&] { return nodes->ready() == 1; });
     }
     ~group_fixture() { nodes->close(); }
@@ -209,7 +209,7 @@ struct group_fixture : detail::group_listener {
     {
         invalidations.emplace_back(key.value_or("all"));
     }
-    void for_each_lock(std::function<void(detail::lock_state const&)> const&) const override {}
+    void for_each_lock(std::function<void(detail::lock_descriptor const&)> const&) const override {}
 
     /// The words about nodes that are ready.
     [[nodiscard]] texts told() const
@@ -276,7 +276,7 @@ BOOST_FIXTURE_TEST_CASE(message_is_told_though_no_reply_is_awaited, connected_fi
 BOOST_FIXTURE_TEST_CASE(subscription_in_resp2_is_refused_without_a_byte, resp2_fixture)
 {
     BOOST_TEST(!node.may_subscribe());
-    BOOST_TEST_REQUIRE(node.make_usable_now());
+    BOOST_TEST_REQUIRE(node.ensure_can_send_now());
     node.subscribe("news");
     BOOST_TEST(node.output() == "");
     BOOST_TEST(!node.subscribed());
@@ -418,7 +418,7 @@ BOOST_FIXTURE_TEST_CASE(messages_between_replies_leave_them_their_order, connect
 
 BOOST_FIXTURE_TEST_CASE(answer_and_messages_may_come_byte_by_byte, connected_fixture)
 {
-    node.listen(true);
+    node.expect_pushes(true);
     server.expect("SUBSCRIBE", dribble(subscription_push("news") + message_push("news", "slowly")));
     subscribe();
     BOOST_TEST(told.messages == texts{"slowly"});
@@ -477,7 +477,7 @@ BOOST_FIXTURE_TEST_CASE(unread_push_without_subscription_ends_connection, connec
     subscribe();
     run_both([&] { return context.stopped(); });
     say(message_push("news", "to nobody"));
-    (void)node.make_usable_now();
+    (void)node.ensure_can_send_now();
     run_both([&] { return server.accepted() == 2; });
 }
 
@@ -486,7 +486,7 @@ BOOST_FIXTURE_TEST_CASE(reading_ends_when_nobody_listens, connected_fixture)
     hear();
     run_both([&] { return context.poll() == 0; });
     BOOST_TEST(!context.stopped());
-    node.listen(false);
+    node.expect_pushes(false);
     run_both([&] { return context.stopped(); });
     BOOST_TEST(server.heard().back().front() == "TIME");
     BOOST_TEST(undisturbed());
@@ -517,7 +517,7 @@ BOOST_FIXTURE_TEST_CASE(subscription_outlasts_set_forward_clock, set_forward_fix
 {
     server.expect("SET", reply(canned::ok)).expect("TIME", late(canned::time));
     read_clock(track, subscribe);
-    node.listen(true);
+    node.expect_pushes(true);
     ask();
     say(message_push("news", "heard"));
     run_both([&] { return !told.messages.empty(); });
@@ -556,8 +556,8 @@ BOOST_AUTO_TEST_CASE(real_server_sends_what_is_published)
     redis_server server;
     asio::io_context context;
     lone_node alone(context, endpoint_of(server.url()));
-    alone.node.watch(true);
-    alone.node.listen(true);
+    alone.node.keep_connected(true);
+    alone.node.expect_pushes(true);
     run_until(context, [&] { return alone.node.state() == node_state::ready; });
     alone.node.subscribe("news");
     alone.node.track(); // its answer is no push
@@ -582,7 +582,7 @@ BOOST_AUTO_TEST_CASE(real_server_refuses_channel_to_user_without_right)
     redis_server server(options);
     asio::io_context context;
     lone_node alone(context, endpoint_of(server.url()));
-    alone.node.watch(true);
+    alone.node.keep_connected(true);
     run_until(context, [&] { return alone.node.state() == node_state::ready; });
     alone.node.subscribe("news");
     run_until(context, [&] { return !alone.sink.refusals.empty(); });
@@ -639,7 +639,7 @@ BOOST_FIXTURE_TEST_CASE(group_tells_observer_once_what_is_refused, group_fixture
         .expect("CLIENT", reply(canned::noperm))
         .expect("SUBSCRIBE", reply(canned::noperm_subscribe))
         .expect("SUBSCRIBE", reply("-NOPERM other words\r\n"));
-    nodes->watch(true);
+    nodes->keep_connected(true);
     nodes->at(0).subscribe("news");
     nodes->at(0).track();
     texts all{"SUBSCRIBE: NOPERM this user has no permissions to run the 'subscribe' command",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "component/line_fixture.hpp"
+#include "component/queue_fixture.hpp"
 #include <redlock/election.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -180,7 +180,7 @@ struct election_fixture {
     std::vector<std::unique_ptr<participant>> dead;
 };
 
-inline std::string proclamation_of(leadership const& leader, std::string const& value, unsigned revision = 1)
+inline std::string announcement_of(leadership const& leader, std::string const& value, unsigned revision = 1)
 {
     return std::to_string(leader.term()) + ' ' + std::to_string(revision) + ' ' + value;
 }

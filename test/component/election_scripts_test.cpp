@@ -57,7 +57,7 @@ struct election_key {
 BOOST_FIXTURE_TEST_SUITE(election_scripts, election_key)
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(proclamation_needs_our_lock_and_no_higher_fence)
+BOOST_AUTO_TEST_CASE(announcement_needs_our_lock_and_no_higher_fence)
 {
     hold(b, "7");
     BOOST_TEST(extend(a, "7", "7168 1 a") == "0");
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(proclamation_needs_our_lock_and_no_higher_fence)
     BOOST_TEST(leader() == "8192 1 a");
 }
 
-BOOST_AUTO_TEST_CASE(proclamation_is_set_where_lock_is_repaired)
+BOOST_AUTO_TEST_CASE(announcement_is_set_where_lock_is_repaired)
 {
     BOOST_TEST(extend(a, "8", "8192 1 a") == "2");
     BOOST_TEST(leader() == "8192 1 a");
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(late_extension_leaves_a_later_revision)
     BOOST_TEST(leader() == "8192 10 b");
 }
 
-BOOST_AUTO_TEST_CASE(proclamation_of_another_term_is_replaced)
+BOOST_AUTO_TEST_CASE(announcement_of_another_term_is_replaced)
 {
     for (std::string const other : {"7168 9 b", "9216 9 b", "819 9 b", "81920 9 b", "8192 x b", "8192 9"}) {
         hold(a, "8");
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(proclamation_of_another_term_is_replaced)
 }
 
 /// The key may hold any other data: they name no leader.
-BOOST_AUTO_TEST_CASE(proclamation_replaces_other_data)
+BOOST_AUTO_TEST_CASE(announcement_replaces_other_data)
 {
     hold(a, "8");
     node.command({"RPUSH", "leader", "nobody"});
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(proclamation_replaces_other_data)
 }
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(full_server_renews_and_proclaims)
+BOOST_AUTO_TEST_CASE(full_server_renews_and_announces)
 {
     hold(a, "8");
     node.command({"CONFIG", "SET", "maxmemory", "1"});
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(full_server_renews_and_proclaims)
     BOOST_TEST(leader() == "none");
 }
 
-BOOST_AUTO_TEST_CASE(release_retracts_own_proclamation_alone)
+BOOST_AUTO_TEST_CASE(release_retracts_own_announcement_alone)
 {
     for (bool const in_line : {false, true}) {
         auto const end = [&](std::string const& who, std::string const& term) {

@@ -15,13 +15,13 @@ namespace redlock::test {
 BOOST_FIXTURE_TEST_SUITE(elections, election_fixture)
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(campaign_proclaims_leader_on_every_node)
+BOOST_AUTO_TEST_CASE(campaign_announces_leader_on_every_node)
 {
     participant& leader = add_leader("host:80");
     BOOST_TEST(leader.held.term() != 0U);
     BOOST_TEST(leader.held.term() == leader.held.lease().fencing_token());
     pass(round_trip);
-    BOOST_TEST(proclaiming(proclamation_of(leader.held, "host:80")) == 3U);
+    BOOST_TEST(proclaiming(announcement_of(leader.held, "host:80")) == 3U);
 }
 
 // rule EL3
@@ -39,12 +39,12 @@ BOOST_AUTO_TEST_CASE(leader_is_known_to_others_once_its_campaign_has_completed)
 }
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(proclamation_lives_as_long_as_its_lock)
+BOOST_AUTO_TEST_CASE(announcement_lives_as_long_as_its_lock)
 {
     participant& leader = add_leader();
     pass(60s);
     BOOST_TEST(leader.leads());
-    BOOST_TEST(proclaiming(proclamation_of(leader.held, "a:1")) == 3U);
+    BOOST_TEST(proclaiming(announcement_of(leader.held, "a:1")) == 3U);
     BOOST_TEST_REQUIRE(on(0, "seat").has_value());
     BOOST_TEST((on(0, "seat")->expires == on(0, "seat:redlock-leader")->expires));
 }
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(next_leader_has_a_later_term)
     BOOST_TEST(second.held.term() > term);
     BOOST_TEST(ask(first).value == "b");
     pass(round_trip);
-    BOOST_TEST(proclaiming(proclamation_of(second.held, "b")) == 3U);
+    BOOST_TEST(proclaiming(announcement_of(second.held, "b")) == 3U);
 }
 
 /// Each leader is voted for.
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(leadership_is_not_handed_over_within_a_client)
 }
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(resignation_retracts_proclamation_on_every_node)
+BOOST_AUTO_TEST_CASE(resignation_retracts_announcement_on_every_node)
 {
     participant& leader = add_leader();
     leader.resign();
@@ -124,13 +124,13 @@ BOOST_AUTO_TEST_CASE(resignation_retracts_proclamation_on_every_node)
 }
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(resignation_along_the_line_retracts_proclamation)
+BOOST_AUTO_TEST_CASE(resignation_by_the_queue_retracts_announcement)
 {
     participant& leader = add_leader();
     participant& next = add();
     next.campaign("b");
     pass(1s);
-    std::string const before = proclamation_of(leader.held, "a:1");
+    std::string const before = announcement_of(leader.held, "a:1");
     leader.held = {};
     (void)until([&] { return next.held.term() != 0; });
     pass(round_trip);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(resignation_along_the_line_retracts_proclamation)
 
 /// An announcement of another leader is kept.
 // rule EL2
-BOOST_AUTO_TEST_CASE(resignation_leaves_what_others_have_proclaimed)
+BOOST_AUTO_TEST_CASE(resignation_leaves_announcements_of_others)
 {
     participant& leader = add_leader();
     std::string const later = std::to_string(leader.held.term() + 1024) + " 1 b";
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(node_that_answers_both_resignations_counts_once)
 }
 
 // rule EL2
-BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_proclaimed)
+BOOST_AUTO_TEST_CASE(new_value_is_known_once_it_is_announced)
 {
     participant& leader = add_leader("old");
     leader.proclaim("new");
@@ -227,17 +227,17 @@ BOOST_AUTO_TEST_CASE(node_that_was_away_is_told_with_a_later_extension)
     net.start(2);
     pass(10s);
     BOOST_TEST(leader.leads());
-    BOOST_TEST(proclaimed(2) == proclamation_of(leader.held, "a:1"));
+    BOOST_TEST(proclaimed(2) == announcement_of(leader.held, "a:1"));
 }
 
 /// A late announcement of a former leader is refused on nodes that know a later leader.
 // rule EL2
-BOOST_AUTO_TEST_CASE(old_proclamation_does_not_replace_a_newer_one)
+BOOST_AUTO_TEST_CASE(old_announcement_does_not_replace_a_newer_one)
 {
     participant& old = add_leader("old");
     say_everywhere({"DEL", "seat"}); // by an operator
     participant& leader = add_leader("new");
-    std::string const newer = proclamation_of(leader.held, "new");
+    std::string const newer = announcement_of(leader.held, "new");
     pass(round_trip);
     old.proclaim("still old");
     (void)until([&] { return old.proclaimed.has_value(); });
@@ -273,13 +273,13 @@ BOOST_AUTO_TEST_CASE(late_extension_does_not_bring_back_an_earlier_value)
         };
     pass(3s);
     BOOST_TEST(late == 3U);
-    BOOST_TEST(proclaiming(proclamation_of(leader.held, "new", 2)) == 3U);
+    BOOST_TEST(proclaiming(announcement_of(leader.held, "new", 2)) == 3U);
     BOOST_TEST(ask(add()).value == "new");
 }
 
 /// Then it leads nobody, and gives the lock back.
 // rule EL2
-BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
+BOOST_AUTO_TEST_CASE(campaign_fails_if_no_majority_takes_its_announcement)
 {
     participant& one = add();
     one.campaign("a");
@@ -296,9 +296,9 @@ BOOST_AUTO_TEST_CASE(campaign_whose_proclamation_no_majority_takes_fails)
     }
 }
 
-/// A server that keeps the proclamation's key from this user refuses each script that names it.
+/// A server that denies this user the announcement's key refuses each script that names it.
 // rule EL2
-BOOST_AUTO_TEST_CASE(lock_is_given_back_where_proclamation_is_refused)
+BOOST_AUTO_TEST_CASE(lock_is_given_back_where_announcement_is_refused)
 {
     participant& one = add();
     one.campaign("a");
@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(empty_leadership_refuses_operations)
         BOOST_TEST(ec == errc::empty_lease);
 }
 
-BOOST_AUTO_TEST_CASE(name_of_what_stands_beside_an_election_is_misconfigured)
+BOOST_AUTO_TEST_CASE(name_of_an_elections_second_key_is_misconfigured)
 {
     participant& one = add();
     auto const is_refused = [](lock_error const& e) { return e.code() == errc::misconfigured; };

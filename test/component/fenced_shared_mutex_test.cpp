@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The tokens of readers and writers as their clients see them (docs/protocol.md, rule S16), in simulated time.
 #include "../examples/fenced_register.hpp"
-#include "component/line_fixture.hpp"
+#include "component/queue_fixture.hpp"
 #include "core/fencing.hpp"
 #include <redlock/error.hpp>
 #include <redlock/inspection.hpp>
@@ -29,12 +29,12 @@ std::uint64_t number_of(lease const& held)
     return held.fencing_token() >> core::hand_off_bits;
 }
 
-std::uint64_t place_of(lease const& held)
+std::uint64_t hand_offs_of(lease const& held)
 {
-    return held.fencing_token() & core::max_hand_offs;
+    return core::hand_offs_of(held.fencing_token());
 }
 
-struct fenced_shared_fixture : line_fixture {
+struct fenced_shared_fixture : queue_fixture {
     contender& write(contender& one)
     {
         one.acquire(*one.fenced_shared);
@@ -104,14 +104,14 @@ BOOST_AUTO_TEST_CASE(tokens_follow_the_order_of_grants)
     contender& writer = add_writer();
     auto const first = writer.held.fencing_token();
     auto const number = number_of(writer.held);
-    BOOST_TEST(place_of(writer.held) == 0U);
+    BOOST_TEST(hand_offs_of(writer.held) == 0U);
     release(writer);
     contender& one = add_reader();
     contender& another = add_reader();
     BOOST_TEST(one.held.fencing_token() > first);
     BOOST_TEST(one.held.fencing_token() == another.held.fencing_token());
     BOOST_TEST(number_of(one.held) == number);
-    BOOST_TEST(place_of(one.held) == core::readers_place);
+    BOOST_TEST(hand_offs_of(one.held) == core::readers_hand_off);
     auto const of_readers = one.held.fencing_token();
     release(one);
     release(another);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_share_token)
         BOOST_TEST(each.nonce() == held[0].nonce());
         BOOST_TEST(each.fencing_token() == held[0].fencing_token());
     }
-    BOOST_TEST(place_of(held[0]) == core::readers_place);
+    BOOST_TEST(hand_offs_of(held[0]) == core::readers_hand_off);
     held[0] = {};
     pass(options.ttl);
     BOOST_TEST(held[1].valid());
@@ -325,13 +325,13 @@ BOOST_AUTO_TEST_CASE(key_that_is_gone_is_not_set_again)
 }
 
 // rule S16
-BOOST_AUTO_TEST_CASE(writer_is_handed_over_only_below_the_readers_place)
+BOOST_AUTO_TEST_CASE(writer_is_handed_over_only_below_the_readers_hand_off)
 {
     options.handover.batch = 100'000;
     options.handover.period = 1h;
     contender& one = add_writer();
     auto const number = number_of(one.held);
-    for (unsigned passed = 1; passed != core::readers_place + 2; ++passed) {
+    for (unsigned passed = 1; passed != core::readers_hand_off + 2; ++passed) {
         auto const last = one.held.fencing_token();
         lease before = std::move(one.held);
         one.acquire(*one.fenced_shared);
@@ -339,10 +339,10 @@ BOOST_AUTO_TEST_CASE(writer_is_handed_over_only_below_the_readers_place)
         before = {};
         (void)until_granted(one);
         BOOST_TEST_REQUIRE(one.held.fencing_token() > last);
-        BOOST_TEST_REQUIRE(place_of(one.held) != core::readers_place);
-        if (passed < core::readers_place)
+        BOOST_TEST_REQUIRE(hand_offs_of(one.held) != core::readers_hand_off);
+        if (passed < core::readers_hand_off)
             BOOST_TEST_REQUIRE(one.held.fencing_token() == last + 1);
-        if (passed == core::readers_place)
+        if (passed == core::readers_hand_off)
             BOOST_TEST(number_of(one.held) > number);
     }
 }
@@ -354,26 +354,26 @@ BOOST_AUTO_TEST_CASE(writer_is_adopted_by_token_and_reader_is_not)
     std::string const nonce(one.held.nonce());
     auto const token = one.held.fencing_token();
     one.held.detach();
-    contender& heir = add();
-    heir.held = heir.fenced_shared->adopt(nonce, token);
-    BOOST_TEST((extend(heir) == error_code()));
-    BOOST_TEST(heir.holds());
-    BOOST_TEST(heir.held.fencing_token() == token);
+    contender& adopter = add();
+    adopter.held = adopter.fenced_shared->adopt(nonce, token);
+    BOOST_TEST((extend(adopter) == error_code()));
+    BOOST_TEST(adopter.holds());
+    BOOST_TEST(adopter.held.fencing_token() == token);
     for (auto const wrong :
-         std::array{token | core::readers_place, std::uint64_t{1023}, std::uint64_t{1} << 53U})
-        BOOST_CHECK_THROW((void)heir.fenced_shared->adopt(nonce, wrong), lock_error);
+         std::array{token | core::readers_hand_off, std::uint64_t{1023}, std::uint64_t{1} << 53U})
+        BOOST_CHECK_THROW((void)adopter.fenced_shared->adopt(nonce, wrong), lock_error);
 }
 
 /// The readers' token of its own number, from the call on.
 // rule S16
-BOOST_AUTO_TEST_CASE(downgraded_writer_has_the_readers_place)
+BOOST_AUTO_TEST_CASE(downgraded_writer_has_the_readers_hand_off)
 {
     settle();
     contender& one = add_writer();
     auto const number = number_of(one.held);
     one.held.downgrade();
     BOOST_TEST(number_of(one.held) == number);
-    BOOST_TEST(place_of(one.held) == core::readers_place);
+    BOOST_TEST(hand_offs_of(one.held) == core::readers_hand_off);
     contender& reader = add_reader();
     BOOST_TEST(reader.held.fencing_token() == one.held.fencing_token());
     pass(60s);

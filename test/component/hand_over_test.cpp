@@ -32,7 +32,7 @@ struct hand_over_fixture : cleared_servers, held_clock_base {
     {
         first->granted = {};
         run_until(s.context, [&] {
-            clock.advance(50us); // a turn that is offered ends
+            clock.advance(50us); // an open window ends
             return second->done();
         });
         BOOST_TEST(second->granted.valid());

@@ -138,7 +138,7 @@ BOOST_DATA_TEST_CASE(node_that_sends_without_answering_times_out, endless, said)
 /// A command that was answered before it was sent must not be sent to the next server at the address.
 BOOST_FIXTURE_TEST_CASE(command_answered_too_early_is_not_sent_on_next_connection, hostile_node_fixture)
 {
-    node.watch(true); // a lost connection is made again
+    node.keep_connected(true); // a lost connection is made again
     run_until(context, [&] { return node.state() == node_state::ready; });
     std::size_t const most = std::size_t{24} << 20U; // more than sockets hold
     send("ECHO", std::string(most, 'x'));
@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(command_answered_too_early_is_not_sent_on_next_connectio
     run_until(context, [&] { return sink.replies == 1; });
     server.hang_up();
     run_until(context,
-              [&] { return node.make_usable() && server.handshakes == 2 && node.make_usable_now(); });
+              [&] { return node.ensure_can_send() && server.handshakes == 2 && node.ensure_can_send_now(); });
     send("ECHO", "new");
     server.read();
     std::string expected;
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(command_answered_too_early_is_not_sent_on_next_connectio
 /// release with which a client ends, for example.
 BOOST_FIXTURE_TEST_CASE(unread_answer_does_not_reset_closing_connection, hostile_node_fixture)
 {
-    node.watch(true);
+    node.keep_connected(true);
     run_until(context, [&] { return node.state() == node_state::ready; });
     send("ECHO", "first");
     send("ECHO", "second");
@@ -178,11 +178,11 @@ BOOST_FIXTURE_TEST_CASE(node_that_reads_nothing_has_bounded_output_buffer, hosti
 {
     constexpr std::size_t enough = std::size_t{256} << 20U;
     std::string const long_one(std::size_t{1} << 20U, 'x');
-    while (node.make_usable() && node.output().size() < enough)
+    while (node.ensure_can_send() && node.output().size() < enough)
         send("ECHO", long_one);
     BOOST_TEST(node.output().size() < enough / 4);
     BOOST_TEST(node.last_failure().detail == "queue is full");
-    while (node.make_reachable() && node.output().size() < 2 * enough) // commands that release
+    while (node.ensure_can_release() && node.output().size() < 2 * enough) // commands that release
         send("ECHO", long_one);
     BOOST_TEST(node.output().size() < enough);
 }

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(inspection_tells_owners_with_equal_prefixes_apart)
     BOOST_TEST(told.node_table.at(0).owner == "the-same");
 }
 
-BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_that_key_is_gone)
+BOOST_AUTO_TEST_CASE(inspection_counts_later_answer_that_key_is_gone)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, bulk(their_nonce), ":-2\r\n");
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(inspection_without_permission_to_see_readers_leaves_it_open
 }
 
 /// The key that GET could not read may be a writer's by now, or gone.
-BOOST_AUTO_TEST_CASE(inspection_believes_later_answer_about_readers)
+BOOST_AUTO_TEST_CASE(inspection_counts_later_answer_about_readers)
 {
     for (std::size_t i = 0; i != 3; ++i)
         says(i, canned::wrongtype, ":5000\r\n");

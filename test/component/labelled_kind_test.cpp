@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
-// A further kind of lock, which no file of the engine knows: an exclusive lock whose holder's label stands beside it. What it
-// takes is in docs/architecture.md, "A further kind of lock".
+// A further kind of lock, which no file of the engine knows: an exclusive lock with a second key for its holder's
+// label. What it takes is in docs/architecture.md, "A further kind of lock".
 
 using namespace std::chrono_literals;
 
@@ -111,21 +111,21 @@ class labelled_commands final : public kind::commands {
 public:
     explicit labelled_commands(std::chrono::milliseconds key) : time_(kind::milliseconds(key)) {}
 
-    void append(std::string& out, kind::request what, kind::subject const& whose,
+    void append(std::string& out, kind::request what, kind::command_arguments const& args,
                 redis::script_form form) const override
     {
         switch (what) {
         case kind::request::vote:
         case kind::request::claim:
-            append_head(out, vote(), 4, whose, form);
+            append_head(out, vote(), 4, args, form);
             out += time_;
-            redis::append_argument(out, whose.giver);
-            return redis::append_argument(out, whose.terms);
+            redis::append_argument(out, args.previous_owner);
+            return redis::append_argument(out, args.terms);
         case kind::request::extend:
-            append_head(out, extend(), 2, whose, form);
+            append_head(out, extend(), 2, args, form);
             out += time_;
             return;
-        default: return append_constant(out, what, whose, form);
+        default: return append_constant(out, what, args, form);
         }
     }
 
@@ -134,29 +134,29 @@ public:
         return std::make_unique<labelled_commands const>(times.key);
     }
 
-    /// The script that serves the queue also deletes what stands beside the lock, if it begins with the nonce.
-    static void append_constant(std::string& out, kind::request what, kind::subject const& whose,
+    /// The script that serves the queue also deletes the lock's second key, if it begins with the nonce.
+    static void append_constant(std::string& out, kind::request what, kind::command_arguments const& args,
                                 redis::script_form form)
     {
         if (what == kind::request::release)
-            return append_head(out, release(), 1, whose, form);
+            return append_head(out, release(), 1, args, form);
         if (what != kind::request::give_back)
-            return kind::append_common(out, what, whose, form);
+            return kind::append_common(out, what, args, form);
         kind::append_call_head(out, redis::scripts::give_back, form, 3, 7);
         for (std::string_view const suffix : {std::string_view(), kind::queue_suffix, label_suffix})
-            kind::append_key(out, whose.key, suffix);
-        kind::append_release_words(out, whose, what, kind::waiter_kind::exclusive);
-        redis::append_argument(out, whose.nonce);
+            kind::append_key(out, args.key, suffix);
+        kind::append_release_arguments(out, args, what, kind::waiter_kind::exclusive);
+        redis::append_argument(out, args.nonce);
     }
 
 private:
     static void append_head(std::string& out, redis::script const& script, std::size_t arguments,
-                            kind::subject const& whose, redis::script_form form)
+                            kind::command_arguments const& args, redis::script_form form)
     {
         kind::append_call_head(out, script, form, 2, arguments);
-        kind::append_key(out, whose.key, {});
-        kind::append_key(out, whose.key, label_suffix);
-        redis::append_argument(out, whose.nonce);
+        kind::append_key(out, args.key, {});
+        kind::append_key(out, args.key, label_suffix);
+        redis::append_argument(out, args.nonce);
     }
 
     std::string time_;
@@ -179,7 +179,7 @@ kind::lock_kind const& labelled()
         .make_commands = labelled_commands::make,
         .append = labelled_commands::append_constant,
         .read = kind::read_common,
-        .read_sighting = kind::read_common_sighting,
+        .read_observation = kind::read_common_observation,
     };
     return its;
 }
@@ -241,7 +241,7 @@ struct labelled_fixture : simulated_program {
 
 BOOST_FIXTURE_TEST_SUITE(labelled_kind, labelled_fixture)
 
-BOOST_AUTO_TEST_CASE(label_stands_beside_the_lock_as_long_as_it_is_held)
+BOOST_AUTO_TEST_CASE(label_is_kept_as_long_as_the_lock_is_held)
 {
     auto const held = acquire(*locks, "red");
     pass(100ms);

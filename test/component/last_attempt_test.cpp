@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(last_attempt_is_updated_with_new_holder)
     BOOST_TEST((seat.outcomes(guard, nodes)[2].remaining == 5000ms));
 }
 
-BOOST_AUTO_TEST_CASE(last_attempt_is_not_changed_by_empty_sighting)
+BOOST_AUTO_TEST_CASE(last_attempt_is_not_changed_by_empty_observation)
 {
     win({granted, granted, pending});
     seat.note_holder(guard, 2, 3, {});

@@ -29,10 +29,10 @@ struct late_node {
         arguments.insert(arguments.begin(), {lock_time, fence_time, a});
         return ask(which, {"lock", "fence", "marker"}, arguments);
     }
-    std::string vote(std::string const& giver, std::string const& marker)
+    std::string vote(std::string const& previous_owner, std::string const& marker)
     {
         return ask(redis::scripts::vote, {"lock", "lock", "fence", "marker"},
-                   {"x", a, lock_time, giver, fence_time, "7", marker});
+                   {"x", a, lock_time, previous_owner, fence_time, "7", marker});
     }
     std::string fence() { return node.get("fence").value_or("none"); }
 

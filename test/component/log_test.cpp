@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(log_of_contention_appears_at_once_and_then_once_a_second)
 }
 
 /// Under contention each operation has both.
-BOOST_AUTO_TEST_CASE(refusal_and_place_in_line_share_one_line_a_second)
+BOOST_AUTO_TEST_CASE(refusal_and_position_share_one_line_a_second)
 {
     for (int i = 0; i != 10; ++i) {
         usual->on_attempt({"seat", errc::contended, 0, 3, 1, 1ms, 0ms});

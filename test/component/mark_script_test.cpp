@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(marker_that_came_after_a_loss_is_replaced)
     BOOST_TEST(mark("life", "", "life/old/50/50", "200").since == 300); // it says so itself
 }
 
-BOOST_AUTO_TEST_CASE(who_answers_for_a_node_lifts_nothing)
+BOOST_AUTO_TEST_CASE(clients_that_answer_for_a_node_lift_nothing)
 {
     set("life/lineage/100/100");
     auto const in_its_life = mark("life", "1");

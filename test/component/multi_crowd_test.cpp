@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(random_sets_of_many_clients_never_wait_for_each_other)
 }
 
 // rule M8
-BOOST_AUTO_TEST_CASE(wide_set_gets_its_turn_beside_narrow_ones)
+BOOST_AUTO_TEST_CASE(wide_set_is_served_among_narrow_ones)
 {
     for (unsigned i = 0; i != name_count; ++i)
         visit(add(), 1);

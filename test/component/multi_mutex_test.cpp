@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(failure_tells_which_name_is_in_the_way)
 }
 
 // rule M7
-BOOST_AUTO_TEST_CASE(who_waits_is_woken_by_the_name_in_its_way)
+BOOST_AUTO_TEST_CASE(waiter_is_woken_by_the_name_in_its_way)
 {
     contender& one = add();
     contender& other = add();
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(short_lease_asks_nothing_but_its_vote_and_release)
 }
 
 // rule M6
-BOOST_AUTO_TEST_CASE(operation_stands_in_the_queues_of_all_its_names)
+BOOST_AUTO_TEST_CASE(operation_waits_in_the_queues_of_all_its_names)
 {
     contender& one = add();
     auto const a = want_one(one, "a");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(sets_of_one_client_are_served_in_the_order_of_their_coming)
     BOOST_TEST(keys().empty());
 }
 
-BOOST_AUTO_TEST_CASE(who_leaves_lets_all_queues_go_on)
+BOOST_AUTO_TEST_CASE(leaving_waiter_lets_all_queues_go_on)
 {
     contender& one = add();
     auto const a = want_one(one, "a");
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_lets_all_queues_go_on)
     BOOST_TEST(mutex(*one.locks, "a").waiting() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(who_leaves_while_it_is_asked_for_leaves_nothing)
+BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_it_is_asked_for_leaves_nothing)
 {
     contender& one = add();
     contender& other = add();
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_while_it_is_asked_for_leaves_nothing)
 
 /// Without the network.
 // rules W4 and M6
-BOOST_AUTO_TEST_CASE(lease_passes_to_who_wants_the_same_names)
+BOOST_AUTO_TEST_CASE(lease_passes_to_waiter_for_the_same_names)
 {
     options.handover.period = 10s;
     contender& one = add();
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(lease_passes_to_who_wants_the_same_names)
 }
 
 // rule M6
-BOOST_AUTO_TEST_CASE(lease_does_not_pass_by_who_wants_one_name)
+BOOST_AUTO_TEST_CASE(lease_does_not_pass_by_waiter_for_one_name)
 {
     options.handover.period = 10s;
     contender& one = add();
@@ -407,9 +407,9 @@ BOOST_AUTO_TEST_CASE(set_that_cannot_be_is_refused_when_it_is_made)
     BOOST_TEST(multi_mutex(*one.locks, many).names().size() == 64U);
 }
 
-/// The line of a name may be a key that the user has no right to.
+/// The queue of a name may be a key that the user has no right to.
 // rule M3
-BOOST_AUTO_TEST_CASE(names_are_given_back_though_their_lines_are_refused)
+BOOST_AUTO_TEST_CASE(names_are_given_back_though_their_queues_are_refused)
 {
     contender& one = add();
     auto const set = want_all(one, {"a", "b"});
@@ -422,7 +422,7 @@ BOOST_AUTO_TEST_CASE(names_are_given_back_though_their_lines_are_refused)
 }
 
 // rule M3
-BOOST_AUTO_TEST_CASE(votes_are_taken_back_though_their_lines_are_refused)
+BOOST_AUTO_TEST_CASE(votes_are_taken_back_though_their_queues_are_refused)
 {
     contender& one = add();
     want_all(one, {"a", "b"})->held = {}; // the nodes are connected, and know the scripts

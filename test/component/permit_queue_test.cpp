@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(operation_that_came_back_is_asked_for_when_several_names_ar
 
 /// Each by its own patience.
 // rule Q15
-BOOST_AUTO_TEST_CASE(outage_ends_those_who_came_back_in_time)
+BOOST_AUTO_TEST_CASE(outage_ends_waiters_that_came_back_in_time)
 {
     let_second_ask_beside();
     auto const third = begin_to_want(pool(one, 100));

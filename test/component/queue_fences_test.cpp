@@ -16,13 +16,13 @@ namespace {
 std::string const unusable = "-WRONGTYPE the fence is no number that can be counted on from: fence";
 
 struct with_fence : queue_nodes {
-    std::string fenced_vote(char who, char kind, std::string const& number, char giver = '\0',
+    std::string fenced_vote(char who, char kind, std::string const& number, char previous_owner = '\0',
                             permit_words const& some = {})
     {
         return run(redis::scripts::vote, fenced,
-                   {std::string(1, kind), nonce(who), lock_time, giver == '\0' ? "" : nonce(giver),
-                    std::to_string(some.count), std::to_string(some.limit), "0", some.exact, some.before,
-                    fence_time, number, marker});
+                   {std::string(1, kind), nonce(who), lock_time,
+                    previous_owner == '\0' ? "" : nonce(previous_owner), std::to_string(some.count),
+                    std::to_string(some.limit), "0", some.exact, some.before, fence_time, number, marker});
     }
     std::string fenced_renewal(char who, char kind, std::string const& token, std::string const& some = "",
                                std::string const& how = "")
@@ -73,8 +73,9 @@ BOOST_AUTO_TEST_CASE(vote_is_granted_once)
 BOOST_AUTO_TEST_CASE(vote_that_cannot_count_leaves_the_lock)
 {
     std::string const no_time = "0";
-    auto const vote = [&](std::string const& giver) {
-        return run(redis::scripts::vote, fenced, {"x", nonce('a'), lock_time, giver, no_time, "7", ""});
+    auto const vote = [&](std::string const& previous_owner) {
+        return run(redis::scripts::vote, fenced,
+                   {"x", nonce('a'), lock_time, previous_owner, no_time, "7", ""});
     };
     BOOST_TEST(vote("").starts_with("-ERR "));
     BOOST_TEST(state() == "none; none; none");
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(there_is_no_number_above_the_last)
     BOOST_TEST(fenced_vote('a', 'r', "7") == "#"); // it does not count
 }
 
-BOOST_AUTO_TEST_CASE(other_data_in_place_of_a_fence_refuse_all)
+BOOST_AUTO_TEST_CASE(other_data_under_a_fences_name_refuse_all)
 {
     for (words const& deed : {words{"RPUSH", "fence", "1"}, {"ZADD", "fence", "1", "x"}}) {
         reset();

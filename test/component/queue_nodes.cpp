@@ -386,12 +386,12 @@ std::string queue_nodes::poll(char who, char kind)
     return run(redis::scripts::enter, lock_and_queue, {polling(who, kind), "60000", "4096", ""});
 }
 
-std::string queue_nodes::vote(char who, char kind, char giver, permit_words const& some)
+std::string queue_nodes::vote(char who, char kind, char previous_owner, permit_words const& some)
 {
     return run(redis::scripts::vote, lock_and_queue,
-               {std::string(1, kind), nonce(who), lock_time, giver == '\0' ? "" : nonce(giver),
-                std::to_string(some.count), std::to_string(some.limit), std::to_string(some.start),
-                some.exact, some.before});
+               {std::string(1, kind), nonce(who), lock_time,
+                previous_owner == '\0' ? "" : nonce(previous_owner), std::to_string(some.count),
+                std::to_string(some.limit), std::to_string(some.start), some.exact, some.before});
 }
 
 std::string queue_nodes::give_back(char who, char kind, std::string const& word, std::string const& place,

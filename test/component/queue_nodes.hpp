@@ -78,7 +78,7 @@ public:
     std::string enter(char who, char kind, unsigned count = 1, unsigned limit = 1,
                       std::string const& where = "");
     std::string poll(char who, char kind);
-    std::string vote(char who, char kind, char giver, permit_words const& = {});
+    std::string vote(char who, char kind, char previous_owner, permit_words const& = {});
     std::string vote(char who, char kind) { return vote(who, kind, '\0'); }
     std::string vote(char who, permit_words const& some) { return vote(who, 'p', '\0', some); }
     std::string give_back(char who, char kind, std::string const& word = "take",

@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(claim_takes_each_permit_from_its_previous_owner_only)
     vote('a', {.limit = 3});
     vote('b', {.limit = 3});
     auto const before = state();
-    for (char const giver : {'a', 'b', 'c'})
-        BOOST_TEST(vote('c', 'p', giver, {.limit = 3, .exact = "0 1"}) == "HELD # 0 PERMITS");
+    for (char const previous_owner : {'a', 'b', 'c'})
+        BOOST_TEST(vote('c', 'p', previous_owner, {.limit = 3, .exact = "0 1"}) == "HELD # 0 PERMITS");
     BOOST_TEST(state() == before);
     BOOST_TEST(vote('c', 'p', 'a', {.limit = 3, .exact = "0 2"}) == "GIVEN 1 0 2");
     BOOST_TEST(state("lock") == "hash [0, c#, next, #, 1, b#, 2, c#]");
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(dead_requests_are_passed)
 }
 
 // rule Q1
-BOOST_AUTO_TEST_CASE(kinds_stand_in_one_order)
+BOOST_AUTO_TEST_CASE(kinds_share_one_order)
 {
     for (char const who : {'b', 'c', 'd'})
         listen(who);

@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(writer_takes_a_set_only_if_all_readers_gave_it_up)
 {
     vote('a', 'r');
     vote('b', 'r');
-    for (char const giver : {'a', 'b', 'c'})
-        BOOST_TEST(vote('c', 'x', giver) == "HELD # 0 READERS");
+    for (char const previous_owner : {'a', 'b', 'c'})
+        BOOST_TEST(vote('c', 'x', previous_owner) == "HELD # 0 READERS");
     BOOST_TEST(state("lock") == "zset [a, b]");
     give_back('a', 'r');
     BOOST_TEST(vote('c', 'x', 'a') == "HELD # 0 READERS");

@@ -49,13 +49,13 @@ struct rights : queue_nodes {
     static words held_by(char who) { return {"SET", "lock", nonce(who), "PX", lock_time}; }
     static words waiting(words const& all) { return sorted("queue", all); }
 
-    static words vote_of(char who, char kind, char giver, std::string const& exact = "",
+    static words vote_of(char who, char kind, char previous_owner, std::string const& exact = "",
                          std::string const& before = "")
     {
         return {std::string(1, kind),
                 nonce(who),
                 lock_time,
-                giver == '\0' ? "" : nonce(giver),
+                previous_owner == '\0' ? "" : nonce(previous_owner),
                 "1",
                 "3",
                 "0",

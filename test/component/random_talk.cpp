@@ -239,8 +239,8 @@ void random_talk::ask_leader(unsigned id)
     auto const form = dice_.one_in(2) ? redis::script_form::hash : redis::script_form::text;
     std::string const whose = owner();
     std::uint64_t const number = 1 + dice_.below(8);
-    std::string const said = kind::proclamation_head(core::fencing_token(number), dice_.below(12)) + "a:1";
-    kind::subject const leader{{"", "lock"}, whose, number, {}, {}, said};
+    std::string const said = kind::announcement_head(core::fencing_token(number), dice_.below(12)) + "a:1";
+    kind::command_arguments const leader{{"", "lock"}, whose, number, {}, {}, said};
     std::string command;
     using kind::request;
     switch (dice_.below(4)) {

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(several_permits_come_all_at_once_or_not_at_all)
 
 /// Many at once would starve otherwise.
 // rules Q7 and P8
-BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
+BOOST_AUTO_TEST_CASE(nobody_passes_waiter_for_more_permits_than_are_free)
 {
     contender& one = add();
     contender& second = add();
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(nobody_passes_who_wants_more_than_is_free)
 /// Other clients come and go, and never take more than half: each of them passes once at most, before it is told of the
 /// queue.
 // rule Q7
-BOOST_AUTO_TEST_CASE(who_wants_all_permits_gets_them_beside_those_who_want_few)
+BOOST_AUTO_TEST_CASE(waiter_for_all_permits_gets_them_among_waiters_for_few)
 {
     contender& greedy = add();
     std::vector<std::unique_ptr<wish>> others;
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(permit_that_a_majority_has_lost_is_lost)
 }
 
 // rule P5
-BOOST_AUTO_TEST_CASE(permit_of_who_crashed_is_free_with_its_time)
+BOOST_AUTO_TEST_CASE(permit_of_crashed_holder_is_free_with_its_time)
 {
     options.ttl = 3s;
     contender& one = add();
@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(permit_of_who_crashed_is_free_with_its_time)
 }
 
 // rule Q3
-BOOST_AUTO_TEST_CASE(place_of_who_crashed_is_passed)
+BOOST_AUTO_TEST_CASE(position_of_crashed_client_is_passed)
 {
     contender& one = add();
     contender& second = add();
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(place_of_who_crashed_is_passed)
 }
 
 // rule Q15
-BOOST_AUTO_TEST_CASE(who_gives_up_leaves_nothing)
+BOOST_AUTO_TEST_CASE(waiter_that_gives_up_leaves_nothing)
 {
     contender& one = add();
     contender& other = add();
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(number_of_permits_may_be_changed)
 
 /// Without a queue the clients hear of changes.
 // rule Q15
-BOOST_AUTO_TEST_CASE(who_does_not_stand_in_line_gets_a_permit_too)
+BOOST_AUTO_TEST_CASE(unqueued_client_gets_a_permit_too)
 {
     options.fair = false;
     contender& one = add();

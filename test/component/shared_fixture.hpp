@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "component/line_fixture.hpp"
+#include "component/queue_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +14,7 @@ namespace redlock::test {
 
 /// The release, and the vote of the waiter that it wakes.
 inline constexpr duration hand_over = 3 * round_trip + a_tick + 2ms;
-struct shared_fixture : line_fixture {
+struct shared_fixture : queue_fixture {
     shared_fixture() { options.fair = true; }
 
     contender& add_reader()

@@ -157,14 +157,14 @@ BOOST_AUTO_TEST_CASE(adopted_lease_is_downgraded)
     contender& one = add_writer();
     std::string const nonce(one.held.nonce());
     one.held.detach();
-    contender& heir = add();
-    heir.held = heir.shared->adopt(nonce);
-    heir.held.extend([](error_code) {});
-    (void)until_granted(heir);
-    heir.held.downgrade();
+    contender& adopter = add();
+    adopter.held = adopter.shared->adopt(nonce);
+    adopter.held.extend([](error_code) {});
+    (void)until_granted(adopter);
+    adopter.held.downgrade();
     pass(100ms);
     BOOST_TEST(is_readers(0));
-    BOOST_TEST(heir.holds());
+    BOOST_TEST(adopter.holds());
 }
 
 /// The one that leads is gone; what it knew of its keys is not.

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(writer_that_gives_up_keeps_nobody_out)
     BOOST_TEST(first.holds());
 }
 
-BOOST_AUTO_TEST_CASE(who_tries_keeps_nobody_out)
+BOOST_AUTO_TEST_CASE(try_keeps_nobody_out)
 {
     contender& first = add_reader();
     contender& writer = add();
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_share_a_key)
 }
 
 // rule S18
-BOOST_AUTO_TEST_CASE(shared_key_is_renewed_whoever_leaves)
+BOOST_AUTO_TEST_CASE(shared_key_is_renewed_if_any_reader_leaves)
 {
     options.ttl = 3s;
     contender& one = add();
@@ -446,7 +446,7 @@ BOOST_AUTO_TEST_CASE(reader_without_time_left_passes_the_lead)
 
 /// One hangs, and renews for nobody.
 // rule H8
-BOOST_AUTO_TEST_CASE(reader_that_gets_on_renews_for_those_who_hang)
+BOOST_AUTO_TEST_CASE(active_reader_renews_for_stalled_ones)
 {
     options.ttl = 3s;
     options.progress_within = 1s;
@@ -463,7 +463,7 @@ BOOST_AUTO_TEST_CASE(reader_that_gets_on_renews_for_those_who_hang)
 }
 
 /// A reader that renews does not join one that does not.
-BOOST_AUTO_TEST_CASE(reader_joins_nobody_who_does_not_renew)
+BOOST_AUTO_TEST_CASE(reader_joins_no_lease_that_is_not_renewed)
 {
     options.ttl = 3s;
     contender& one = add();
@@ -565,7 +565,7 @@ BOOST_AUTO_TEST_CASE(writer_of_a_client_with_readers_keeps_others_out)
 }
 
 /// Without messages from the servers the waiter asks again.
-BOOST_AUTO_TEST_CASE(who_is_told_nothing_asks_again)
+BOOST_AUTO_TEST_CASE(waiter_that_is_told_nothing_asks_again)
 {
     for (std::string& url : settings.nodes)
         url += "?protocol=2";
@@ -598,17 +598,17 @@ BOOST_AUTO_TEST_CASE(writer_is_adopted_and_reader_is_not)
     (void)until_granted(one);
     std::string nonce(one.held.nonce());
     one.held.detach();
-    contender& heir = add();
-    heir.held = heir.shared->adopt(nonce);
-    heir.held.extend([&](error_code ec) { heir.ended = ec; });
-    (void)until_granted(heir);
-    heir.release();
+    contender& adopter = add();
+    adopter.held = adopter.shared->adopt(nonce);
+    adopter.held.extend([&](error_code ec) { adopter.ended = ec; });
+    (void)until_granted(adopter);
+    adopter.release();
     auto const held = read_often(one, 2);
-    heir.held = heir.shared->adopt(held[0].nonce());
-    heir.held.extend([](error_code) {});
+    adopter.held = adopter.shared->adopt(held[0].nonce());
+    adopter.held.extend([](error_code) {});
     pass(1s);
-    BOOST_TEST(!heir.holds());
-    heir.release();
+    BOOST_TEST(!adopter.holds());
+    adopter.release();
     pass(1s);
     BOOST_TEST(members(0) == 1U);
 }
@@ -621,11 +621,11 @@ BOOST_AUTO_TEST_CASE(reader_that_detaches_from_others_is_told_as_released)
     using enum lease_event::kind;
     held[0].detach();
     pass(1s);
-    BOOST_TEST((one.told->leases.back() == places::lease_change{released, true}));
+    BOOST_TEST((one.told->leases.back() == positions::lease_change{released, true}));
     BOOST_TEST(held[1].valid());
     held[1].detach();
     pass(1s);
-    BOOST_TEST((one.told->leases.back() == places::lease_change{detached, true}));
+    BOOST_TEST((one.told->leases.back() == positions::lease_change{detached, true}));
     BOOST_TEST(members(0) == 1U);
 }
 
@@ -654,7 +654,7 @@ BOOST_AUTO_TEST_CASE(inspection_of_any_lock_names_readers)
     check(*one.shared, holder_kind::owner);
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_an_attempt_say_who_keeps_it_out)
+BOOST_AUTO_TEST_CASE(rows_of_an_attempt_name_the_holder)
 {
     contender& reader = add_reader();
     auto const rows_say = [](auto const& lock, holder_kind who) {
@@ -671,7 +671,7 @@ BOOST_AUTO_TEST_CASE(rows_of_an_attempt_say_who_keeps_it_out)
     (void)until([&] { return rows_say(*late.shared, holder_kind::owner); });
 }
 
-/// GET and PTTL prove no more; and a line asks one node.
+/// GET and PTTL prove no more; and a queued waiter asks one node.
 BOOST_AUTO_TEST_CASE(plain_lock_says_that_readers_may_keep_it_out)
 {
     for (bool const in_line : {true, false}) {
@@ -727,7 +727,7 @@ BOOST_AUTO_TEST_CASE(lease_event_tells_readers_from_writers)
     one.release();
     pass(100ms);
     using enum lease_event::kind;
-    std::vector<places::lease_change> const all_of_them{
+    std::vector<positions::lease_change> const all_of_them{
         {acquired, true}, {released, true}, {acquired, false}, {released, false}};
     BOOST_TEST((one.told->leases == all_of_them));
 }

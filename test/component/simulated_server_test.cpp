@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(simulated_server_leaves_channels_like_real_server)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
+BOOST_AUTO_TEST_CASE(client_that_finds_expired_key_is_told_of_its_next_change)
 {
     using words = pair_of_servers::words;
     namespace scripts = redis::scripts;
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(who_finds_expired_key_is_told_of_its_next_change)
 }
 
 /// A key that a command finds expired does not count as shown.
-BOOST_AUTO_TEST_CASE(who_finds_two_expired_keys_is_told_of_their_next_change)
+BOOST_AUTO_TEST_CASE(client_that_finds_two_expired_keys_is_told_of_their_next_change)
 {
     std::string const owner(32, 'a');
     pair_of_servers both;

@@ -46,7 +46,7 @@ public:
         call.number = dice_.one_in(4) ? 1 + dice_.below(10'000) : small_.counter.value + dice_.below(4);
         call.number = std::max<fence>(call.number, 1); // no proposal and no token is less
         std::string const owner(32, static_cast<char>('a' + call.owner));
-        kind::subject const whose{{"", "lock"}, owner, call.number};
+        kind::command_arguments const whose{{"", "lock"}, owner, call.number};
         using kind::request;
         std::string command;
         auto const as_text = redis::script_form::text;

@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(operation_with_same_options_uses_votes_of_cancelled_one,
 }
 
 // rule W1
-BOOST_FIXTURE_TEST_CASE(lease_has_the_options_of_whom_it_is_for, votes_under_way_fixture)
+BOOST_FIXTURE_TEST_CASE(lease_has_the_options_of_its_operation, votes_under_way_fixture)
 {
     lock_options brief = usual;
     brief.max_hold = 1min;

@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(node_with_full_output_buffer_is_closed)
     net::node& node = alone.node;
     counting_sink& sink = alone.sink;
     std::uint32_t sent = 0;
-    while (sent != 2 * bound && node.make_usable()) {
+    while (sent != 2 * bound && node.ensure_can_send()) {
         redis::append_command(node.output(), {"PING"});
         node.expect(sink, sent++);
     }

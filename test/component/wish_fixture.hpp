@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "component/line_fixture.hpp"
+#include "component/queue_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,9 +14,9 @@
 
 namespace redlock::test {
 
-/// Clients with any locks, each operation with a place of its own for what it comes to.
-struct wish_fixture : line_fixture {
-    using line_fixture::line_fixture;
+/// Clients with any locks, each operation with a result of its own.
+struct wish_fixture : queue_fixture {
+    using queue_fixture::queue_fixture;
 
     /// One operation and what it comes to.
     struct wish {

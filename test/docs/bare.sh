@@ -29,7 +29,7 @@ adapt()
     case $text in
         *conan_toolchain*) why="needs what Conan installs" ;;
         scripts/campaign* | scripts/matrix | scripts/platforms | scripts/abi) why="takes too long, and is a check of its own" ;;
-        .ci/run) text=".ci/run format rooms" ;;
+        .ci/run) text=".ci/run format layers" ;;
         scripts/mutants) text+=" --check" ;;
         build/bench/*) [[ $text == *--quick* ]] || text+=" --quick" ;;
         *compile_cost.sh*) text+=" 1" ;;

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(number_of_clients_bounds_their_waits)
 
 /// The other clients wait hardly longer.
 // rule Q18
-BOOST_AUTO_TEST_CASE(polling_clients_have_a_place_among_others)
+BOOST_AUTO_TEST_CASE(polling_clients_have_a_position_among_others)
 {
     for (fleet_load const& load : fleet_loads) {
         fleet_row row = fleet_world(load, 8, 2, 1).run(8 * turn, 300ms);

@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(documented_rights_suffice_for_permits, lock, locks
 
 /// Then names are deleted, not handed on.
 // rule M3
-BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_lines_are_not_permitted_are_given_back, lock, locks_of_several)
+BOOST_AUTO_TEST_CASE_TEMPLATE(names_whose_queues_are_not_permitted_are_given_back, lock, locks_of_several)
 {
     std::string rights = rights_without("nothing") + " +mget +pttl +exists";
     rights.replace(rights.find("~lock:*"), 7, "~lock:a ~lock:b ~lock:*-fence ~lock:redlock-marker");
@@ -614,7 +614,7 @@ BOOST_AUTO_TEST_CASE(polling_waiter_that_leaves_takes_its_position_along)
 
 /// The refusal does not concern another lock's queue; and a refused client does not ask again.
 // rule Q23
-BOOST_AUTO_TEST_CASE(line_whose_key_is_not_permitted_bars_no_other)
+BOOST_AUTO_TEST_CASE(queue_whose_key_is_not_permitted_bars_no_other)
 {
     std::string rights = full_rights_without("");
     rights.replace(rights.find("~lock:*"), 7, "~lock:open* ~lock:shut");
@@ -652,7 +652,7 @@ BOOST_AUTO_TEST_CASE(observer_is_told_once_that_waiter_cannot_ask_for_expiry)
 
 /// The missing right can be seen.
 // rule Q23
-BOOST_AUTO_TEST_CASE(missing_right_to_stand_in_line_is_tolerated_and_shown)
+BOOST_AUTO_TEST_CASE(missing_right_to_the_queue_is_tolerated_and_shown)
 {
     for (std::string const right :
          {"+subscribe", "+publish", "+zadd", "+zrange", "+zrem", "+zrank", "&lock:redlock-to:*"}) {

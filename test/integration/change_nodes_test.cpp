@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(lease_from_before_stays_with_the_former_nodes)
 }
 
 // rule N9
-BOOST_AUTO_TEST_CASE(who_waits_from_before_gets_the_lock_from_the_former_nodes)
+BOOST_AUTO_TEST_CASE(waiter_from_before_gets_the_lock_from_the_former_nodes)
 {
     mutex lock(*locks, "lock", without_queue(long_lived));
     run([&]() -> asio::awaitable<void> {

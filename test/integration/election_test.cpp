@@ -25,8 +25,8 @@ election of(client& locks, lock_options const& options = long_lived)
 }
 
 /// Observes an election until the test ends.
-struct onlooker {
-    explicit onlooker(client& locks) : seat(of(locks)) { look(); }
+struct observing_client {
+    explicit observing_client(client& locks) : seat(of(locks)) { look(); }
 
     void look()
     {
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(observer_hears_of_leaders_values_and_vacancies)
 {
     cluster nodes(3);
     client others(nodes.context.get_executor(), nodes.settings);
-    onlooker eye(others);
+    observing_client eye(others);
     nodes.run([&]() -> asio::awaitable<void> {
         election seat = of(*nodes.locks);
         leadership first = co_await seat.campaign("a:1");
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(observer_hears_that_a_leaders_keys_have_expired)
 {
     cluster nodes(3);
     client others(nodes.context.get_executor(), nodes.settings);
-    onlooker eye(others);
+    observing_client eye(others);
     nodes.run([&]() -> asio::awaitable<void> {
         for (std::size_t i = 0; i != nodes.size(); ++i)
             nodes.ask(i).command({"SET", leader_key, "2048 1 gone", "PX", "200"});
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(observer_hears_that_a_leaders_keys_have_expired)
     });
 }
 
-BOOST_AUTO_TEST_CASE(next_in_line_leads_when_the_leader_resigns)
+BOOST_AUTO_TEST_CASE(next_position_leads_when_the_leader_resigns)
 {
     cluster nodes(3);
     client others(nodes.context.get_executor(), nodes.settings);

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(attempt_without_majority_lists_reasons)
     });
 }
 
-BOOST_AUTO_TEST_CASE(acquire_gives_up_after_its_outage_patience)
+BOOST_AUTO_TEST_CASE(acquire_gives_up_after_outage_patience)
 {
     cluster nodes(3);
     nodes.proxy(0).refuse();
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(acquire_gives_up_after_its_outage_patience)
     });
 }
 
-BOOST_AUTO_TEST_CASE(acquire_survives_outage_shorter_than_its_patience)
+BOOST_AUTO_TEST_CASE(acquire_survives_outage_shorter_than_outage_patience)
 {
     cluster nodes(3);
     nodes.proxy(0).refuse();

@@ -205,7 +205,7 @@ BOOST_FIXTURE_TEST_CASE(next_sentinel_is_asked_where_the_first_names_a_replica, 
 }
 
 // rule N8
-BOOST_FIXTURE_TEST_CASE(master_that_was_silent_is_asked_anew_who_it_is, group_fixture)
+BOOST_FIXTURE_TEST_CASE(master_that_was_silent_is_identified_anew, group_fixture)
 {
     settings.health = {.response_timeout = 500ms, .check_interval = 1ms};
     client locks = make();

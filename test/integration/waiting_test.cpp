@@ -368,19 +368,19 @@ BOOST_AUTO_TEST_CASE(flushed_server_wakes_waiter_at_once)
 }
 
 // rule Q13
-BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_first_in_line_at_once)
+BOOST_AUTO_TEST_CASE(key_deleted_by_operator_wakes_first_waiter_at_once)
 {
     expect_line_to_wake_by({"DEL", "lock"});
 }
 
-BOOST_AUTO_TEST_CASE(flushed_server_wakes_first_in_line_at_once)
+BOOST_AUTO_TEST_CASE(flushed_server_wakes_first_waiter_at_once)
 {
     expect_line_to_wake_by({"FLUSHALL"});
 }
 
 /// The answers come late: when the waiter asks to be told, there is nothing to tell any more.
 // rule W2
-BOOST_AUTO_TEST_CASE(release_between_denied_vote_and_peek_is_found)
+BOOST_AUTO_TEST_CASE(release_between_denied_vote_and_probe_is_found)
 {
     warm_up();
     run([&]() -> asio::awaitable<void> {

@@ -32,7 +32,7 @@ public:
     /// Returns whether the node confirms the extension.
     bool extend(queue_world&, unsigned a, unsigned node, bool downgrade) const;
     void enter(queue_world&, unsigned a) const;
-    /// A release, a departure from the queue, or an undo.
+    /// A release, a departure from the queue, or a rollback.
     /// \param named the nonce is given up as a whole, so the next owner may replace it on all nodes
     void give_back(queue_world&, unsigned a, unsigned node, bool named) const;
 

@@ -103,8 +103,8 @@ void queue_steps::forget_expired(world& w) const
         until = until <= w.now ? std::uint8_t{0} : std::min(until, last);
 }
 
-/// Ends an attempt without time or without a majority, and a lease without time. Nothing is lost by that: the undo that is sent
-/// then need not be executed.
+/// Ends an attempt without time or without a majority, and a lease without time. Nothing is lost by that: the rollback
+/// that is sent then need not be executed.
 void queue_steps::end_what_is_over(world& w, unsigned a) const
 {
     attempt const& me = w.attempts[a];

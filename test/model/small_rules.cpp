@@ -41,8 +41,8 @@ void small_steps::client_actions(small_world const& w, std::uint8_t c, std::vect
     core::instant const now = clock(w);
     bool const may_start = me.now == doing::nothing || me.now == doing::over;
     bool const alike = scope_.attempts[0] == scope_.attempts[1] && scope_.rounds[0] == scope_.rounds[1];
-    bool const in_turn = c == 0 || !alike || w.clients[0].attempt_number != 0;
-    if (may_start && in_turn && me.attempt_number < scope_.attempts[c])
+    bool const in_order = c == 0 || !alike || w.clients[0].attempt_number != 0;
+    if (may_start && in_order && me.attempt_number < scope_.attempts[c])
         out.push_back({kind::start, c});
     if (me.now == doing::voting &&
         (scope_.timeless || core::reached(me.attempt.sent(), now - core::duration{one_tick} * 9 / 10)))

@@ -81,7 +81,7 @@ void schedule::check_token(actor const& whose, subject& what)
     if (token == 0)
         return;
     bool const reads = whose.held.shared();
-    bool const is_readers = (token & core::max_hand_offs) == core::readers_place;
+    bool const is_readers = core::hand_offs_of(token) == core::readers_hand_off;
     if (is_readers != reads && whose.how != manner::fenced && !takes_several(whose.how))
         flaw(whose.name + "'s token " + std::to_string(token) + " has the place of another");
     auto const before = reads ? what.highest_of_writers : what.highest_token;

@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(large_handler_of_other_executor_gets_diagnostics)
         elsewhere.get_executor(),
         asio::bind_allocator(allocator, asio::bind_cancellation_slot(
                                             stop.slot(), explained_callback{&failure, &granted, &done})));
-    detail::story_handler const wrapped(handler);
+    detail::diagnostics_handler const wrapped(handler);
     BOOST_TEST((asio::get_associated_executor(wrapped) == elsewhere.get_executor()));
     BOOST_TEST((asio::get_associated_allocator(wrapped) == allocator));
     BOOST_TEST((asio::get_associated_cancellation_slot(wrapped) == stop.slot()));

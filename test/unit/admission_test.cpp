@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(absence_on_a_group_is_not_excused_by_durability)
 }
 
 // rule N8
-BOOST_AUTO_TEST_CASE(data_that_tell_who_waited_shorten_the_wait_for_a_group)
+BOOST_AUTO_TEST_CASE(data_that_tell_of_earlier_waits_shorten_the_wait_for_a_group)
 {
     auto const known = known_since(first_seen(of_group(old_server())), at(-9s));
     waits_for(known, 0s, q + 3s - 9s);

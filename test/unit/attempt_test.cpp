@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(attempt_without_a_possible_majority_is_not_reopened)
     BOOST_TEST(!raised.tried.reopen());
 }
 
-BOOST_AUTO_TEST_CASE(only_a_refusal_needs_no_undo)
+BOOST_AUTO_TEST_CASE(only_a_refusal_needs_no_rollback)
 {
     vote_log log(agreement::majority, 5);
     log.hear("0g 1d 2f");

@@ -13,7 +13,7 @@ namespace {
 using next = batch_policy::next;
 
 constexpr instant start{100s, 100s};
-constexpr duration turn = 1ms;
+constexpr duration window = 1ms;
 constexpr batch_policy::terms three_in_a_row{3, 1s};
 
 /// Leases in a row until other clients can get the lock.
@@ -31,14 +31,14 @@ unsigned length_of_row(batch_policy& t, batch_policy::terms const& terms, instan
 BOOST_AUTO_TEST_SUITE(batch_policies)
 
 // rule W5
-BOOST_AUTO_TEST_CASE(batch_at_its_size_ends_until_others_had_a_turn)
+BOOST_AUTO_TEST_CASE(batch_at_its_size_ends_until_others_had_a_window)
 {
     batch_policy t;
     BOOST_TEST(length_of_row(t, three_in_a_row, start) == 3U);
-    t.look(start + turn - 1ns, turn);
-    BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + turn - 1ns));
-    t.look(start + turn, turn);
-    BOOST_TEST(length_of_row(t, three_in_a_row, start + turn) == 3U);
+    t.look(start + window - 1ns, window);
+    BOOST_TEST(!t.may_go_on(three_in_a_row, next::waiting, start + window - 1ns));
+    t.look(start + window, window);
+    BOOST_TEST(length_of_row(t, three_in_a_row, start + window) == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(batch_ends_after_its_period)
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(batch_ends_after_its_period)
 }
 
 // rule W5
-BOOST_AUTO_TEST_CASE(batch_grows_when_nobody_takes_the_offered_turn)
+BOOST_AUTO_TEST_CASE(batch_grows_when_nobody_uses_the_open_window)
 {
     batch_policy t;
     for (unsigned stretch = 1; stretch != 2 * batch_policy::max_stretch; stretch *= 2) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(batch_of_largest_size_grows_without_overflow)
     BOOST_TEST(t.may_go_on(half_of_all_numbers, next::waiting, start));
 }
 
-BOOST_AUTO_TEST_CASE(batch_shrinks_when_somebody_takes_the_offered_turn)
+BOOST_AUTO_TEST_CASE(batch_shrinks_when_somebody_uses_the_open_window)
 {
     batch_policy t;
     t.nobody_came();

@@ -21,10 +21,10 @@ using words = std::vector<std::string>;
 
 std::string const nonce = "0123456789abcdef0123456789abcdef";
 
-words said(lock_kind const& type, request what, subject const& whose)
+words said(lock_kind const& type, request what, command_arguments const& args)
 {
     std::string out;
-    type.make_commands("p:", {10s, 20s})->append(out, what, whose, redis::script_form::hash);
+    type.make_commands("p:", {10s, 20s})->append(out, what, args, redis::script_form::hash);
     if (type.marks(what))
         append_marker(out, "m");
     redis::resp_parser parser;
@@ -43,7 +43,8 @@ words behind_hash(words all)
     return all;
 }
 
-subject const ours{{"p:", "seat"}, nonce, 17, {}, {.position = "position", .time = 70us}, "17408 1 a:1"};
+command_arguments const ours{{"p:", "seat"}, nonce, 17, {}, {.position = "position", .time = 70us},
+                             "17408 1 a:1"};
 
 } // namespace
 
@@ -51,17 +52,17 @@ BOOST_AUTO_TEST_SUITE(election_kinds)
 
 /// The marker comes last, and is said elsewhere.
 // rule EL2
-BOOST_AUTO_TEST_CASE(extension_proclaims)
+BOOST_AUTO_TEST_CASE(extension_announces)
 {
     BOOST_TEST((behind_hash(said(election, request::extend, ours)) ==
                 words{"4", "p:seat", "p:seat:redlock-fence", "p:redlock-marker", "p:seat:redlock-leader",
                       "10000", "20000", nonce, "17", "17408 1 a:1", "m"}));
 }
 
-BOOST_AUTO_TEST_CASE(extension_of_who_proclaims_nothing_is_that_of_a_fenced_lock)
+BOOST_AUTO_TEST_CASE(extension_without_announcement_is_that_of_a_fenced_lock)
 {
-    subject silent = ours;
-    silent.proclaimed = {};
+    command_arguments silent = ours;
+    silent.announcement = {};
     BOOST_TEST((said(election, request::extend, silent) == said(fenced, request::extend, silent)));
 }
 
@@ -71,8 +72,8 @@ BOOST_AUTO_TEST_CASE(votes_are_those_of_a_fenced_lock)
                             request::enter, request::owner, request::time_left, request::number})
         BOOST_TEST((said(election, what, ours) == said(fenced, what, ours)));
     BOOST_TEST(election.counts());
-    BOOST_TEST(election.proclaims);
-    BOOST_TEST(!fenced.proclaims);
+    BOOST_TEST(election.announces);
+    BOOST_TEST(!fenced.announces);
 }
 
 /// Only announcements of the lease's own term are retracted.
@@ -86,14 +87,14 @@ BOOST_AUTO_TEST_CASE(releases_retract_what_begins_with_the_token)
     BOOST_TEST(core::fencing_token(17) == 17408U);
 }
 
-BOOST_AUTO_TEST_CASE(who_leads_is_one_question)
+BOOST_AUTO_TEST_CASE(leader_is_one_question)
 {
     BOOST_TEST((said(election_view, request::leader, ours) == words{"GET", "p:seat:redlock-leader"}));
 }
 
-BOOST_AUTO_TEST_CASE(proclamation_is_read_as_it_was_written)
+BOOST_AUTO_TEST_CASE(announcement_is_read_as_it_was_written)
 {
-    std::string const text = proclamation_head(17408, 3) + "a b\r\n";
+    std::string const text = announcement_head(17408, 3) + "a b\r\n";
     auto const found = read_leader({.type = redis::resp_type::bulk_string, .text = text});
     BOOST_TEST_REQUIRE(found.has_value());
     BOOST_TEST(found->term == 17408U);
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(proclamation_is_read_as_it_was_written)
     BOOST_TEST(found->value == "a b\r\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_proclamation_says_that_nobody_leads)
+BOOST_AUTO_TEST_CASE(other_text_means_that_nobody_leads)
 {
     auto const vacant = [](redis::resp_type type, std::string_view text) {
         auto const found = read_leader({.type = type, .text = text});

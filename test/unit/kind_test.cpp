@@ -234,23 +234,23 @@ BOOST_AUTO_TEST_CASE(malformed_reply_to_vote_is_an_error)
 }
 
 // rule Q6
-BOOST_AUTO_TEST_CASE(claims_name_who_gave_the_lock_up)
+BOOST_AUTO_TEST_CASE(claims_name_previous_owner)
 {
-    std::string const giver(32, 'g');
+    std::string const previous_owner(32, 'g');
     std::string out;
     plain.make_commands("", {10s, 10s})
-        ->append(out, request::claim, {seat, nonce, 0, giver}, script_form::hash);
+        ->append(out, request::claim, {seat, nonce, 0, previous_owner}, script_form::hash);
     auto const plainly = arguments(out);
     BOOST_TEST((words{plainly.begin() + 2, plainly.end()} ==
-                words{"2", "seat:42", "seat:42:redlock-queue", "x", nonce, "10000", giver}));
+                words{"2", "seat:42", "seat:42:redlock-queue", "x", nonce, "10000", previous_owner}));
 
     out.clear();
     fenced.make_commands("", {10s, 90s})
-        ->append(out, request::claim, {seat, nonce, 7, giver}, script_form::hash);
+        ->append(out, request::claim, {seat, nonce, 7, previous_owner}, script_form::hash);
     append_marker(out, "marker");
     auto const with_fence = arguments(out);
     BOOST_TEST((words{with_fence.begin() + 7, with_fence.end()} ==
-                words{"x", nonce, "10000", giver, "90000", "7", "marker"}));
+                words{"x", nonce, "10000", previous_owner, "90000", "7", "marker"}));
 }
 
 // rule Q2
@@ -258,10 +258,10 @@ BOOST_AUTO_TEST_CASE(queue_is_told_the_position_and_what_becomes_of_the_lock)
 {
     std::string const position =
         redlock::kind::position(nonce, waiter_kind::exclusive, 50ms, {}, "redlock-to:1");
-    subject whose{{"seat:", "42"}, nonce, 0, {}, {.position = position, .time = 70us}};
+    command_arguments args{{"seat:", "42"}, nonce, 0, {}, {.position = position, .time = 70us}};
     auto const said = [&](request what, script_form form) {
         std::string out;
-        plain.append(out, what, whose, form);
+        plain.append(out, what, args, form);
         auto const all = arguments(out);
         return words{all.begin() + 2, all.end()};
     };
@@ -274,21 +274,21 @@ BOOST_AUTO_TEST_CASE(queue_is_told_the_position_and_what_becomes_of_the_lock)
     BOOST_TEST((said(request::enter, script_form::hash) == with({position, "60000", "4096", ""})));
     BOOST_TEST(
         (said(request::give_back, script_form::text) == with({"x", nonce, position, "take", "70", ""})));
-    whose.queue.at_front = true;
+    args.queue.at_front = true;
     BOOST_TEST(said(request::enter, script_form::hash).back() == "front");
-    whose.queue = {.leaves_free = true, .time = 2ms};
+    args.queue = {.leaves_free = true, .time = 2ms};
     BOOST_TEST((said(request::give_back, script_form::hash) == with({"x", nonce, "", "free", "2000", ""})));
 }
 
 BOOST_AUTO_TEST_CASE(reader_is_told_with_the_queue)
 {
-    std::string const giver(32, 'g');
+    std::string const previous_owner(32, 'g');
     std::string const position =
         redlock::kind::position(nonce, waiter_kind::shared, 50ms, {}, "redlock-to:1");
-    subject whose{{"seat:", "42"}, nonce};
+    command_arguments args{{"seat:", "42"}, nonce};
     auto const said = [&](request what) {
         std::string out;
-        reader.make_commands("", {10s, 10s})->append(out, what, whose, script_form::hash);
+        reader.make_commands("", {10s, 10s})->append(out, what, args, script_form::hash);
         auto const all = arguments(out);
         return words{all.begin() + 2, all.end()};
     };
@@ -299,15 +299,15 @@ BOOST_AUTO_TEST_CASE(reader_is_told_with_the_queue)
     BOOST_TEST((said(request::vote) == with_keys({"r", nonce, "10000", ""})));
     BOOST_TEST((said(request::extend) == with_keys({"r", nonce, "10000"})));
     BOOST_TEST((said(request::release) == with_keys({"r", nonce, "", "none", "0", ""})));
-    whose.giver = giver;
-    whose.queue = {.position = position, .time = 70us};
-    BOOST_TEST((said(request::claim) == with_keys({"r", nonce, "10000", giver})));
+    args.previous_owner = previous_owner;
+    args.queue = {.position = position, .time = 70us};
+    BOOST_TEST((said(request::claim) == with_keys({"r", nonce, "10000", previous_owner})));
     BOOST_TEST((said(request::enter) == with_keys({position, "60000", "4096", ""})));
     BOOST_TEST((said(request::give_back) == with_keys({"r", nonce, position, "take", "70", ""})));
-    whose.queue = {.leaves_free = true, .time = 2ms};
+    args.queue = {.leaves_free = true, .time = 2ms};
     BOOST_TEST((said(request::give_back) == with_keys({"r", nonce, "", "free", "2000", ""})));
     std::string owed;
-    reader.append(owed, request::give_back, whose, script_form::hash);
+    reader.append(owed, request::give_back, args, script_form::hash);
     auto const all = arguments(owed);
     BOOST_TEST((words{all.begin() + 2, all.end()} == said(request::give_back)));
 }
@@ -332,8 +332,8 @@ BOOST_AUTO_TEST_CASE(writer_is_told_as_an_exclusive_owner_until_it_is_a_reader)
     }
     for (auto const* const type : {&writer, &fenced_writer}) {
         BOOST_TEST(type->script(request::downgrade) == reader.script(request::extend));
-        BOOST_TEST((type->waiter() == waiter_kind::exclusive));
-        BOOST_TEST((type->as_reader->waiter() == waiter_kind::shared));
+        BOOST_TEST((type->position_kind() == waiter_kind::exclusive));
+        BOOST_TEST((type->as_reader->position_kind() == waiter_kind::shared));
         BOOST_TEST(type->as_reader->counts() == type->counts());
     }
 }
@@ -377,18 +377,18 @@ BOOST_AUTO_TEST_CASE(answers_with_a_fence_tell_it)
         BOOST_TEST(type->read(request::vote, granted).number == 17U);
         BOOST_TEST((type->read(request::vote, held).what == answer::meaning::denied));
         BOOST_TEST(type->read(request::vote, held).number == 17U);
-        BOOST_TEST((type->read_sighting(request::vote, held).who == redlock::holder_kind::readers));
+        BOOST_TEST((type->read_observation(request::vote, held).who == redlock::holder_kind::readers));
     }
 }
 
-BOOST_AUTO_TEST_CASE(refusal_of_a_reader_says_who_is_in_the_way)
+BOOST_AUTO_TEST_CASE(refusal_of_a_reader_names_the_holder)
 {
     using holder = redlock::holder_kind;
     for (auto const* const type : {&reader, &fenced_reader}) {
         auto const seen = [&](std::string_view text) {
             resp_node const said{.type = resp_type::simple_string, .text = text};
             BOOST_TEST((type->read(request::vote, said).what == answer::meaning::denied));
-            return type->read_sighting(request::vote, said);
+            return type->read_observation(request::vote, said);
         };
         BOOST_TEST((seen("HELD 700 0 READERS").who == holder::readers));
         BOOST_TEST(seen("HELD 700 0 READERS").owner == 0U);
@@ -417,12 +417,12 @@ BOOST_AUTO_TEST_CASE(release_of_a_reader_may_be_handed_on)
 BOOST_AUTO_TEST_CASE(refusal_without_owner_may_be_readers)
 {
     resp_node const held{.type = resp_type::simple_string, .text = "HELD 700 0 "};
-    auto const seen = fenced.read_sighting(request::vote, held);
+    auto const seen = fenced.read_observation(request::vote, held);
     using redlock::holder_kind;
     BOOST_TEST((seen.who == holder_kind::maybe_readers));
     BOOST_TEST(!seen.immortal);
     resp_node const wrong_type{.type = resp_type::simple_error, .text = "WRONGTYPE Operation against"};
-    BOOST_TEST((plain.read_sighting(request::owner, wrong_type).who == holder_kind::maybe_readers));
+    BOOST_TEST((plain.read_observation(request::owner, wrong_type).who == holder_kind::maybe_readers));
 }
 
 BOOST_AUTO_TEST_CASE(question_whose_key_it_is_knows_readers)
@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(question_whose_key_it_is_knows_readers)
         BOOST_TEST(out.starts_with("*4\r\n$7\r\nEVALSHA\r\n"));
         BOOST_TEST(out.ends_with("\r\n$1\r\n1\r\n$7\r\nseat:42\r\n"));
         auto const seen = [&](resp_type what, std::string_view text) {
-            return type->read_sighting(request::whose, {.type = what, .text = text});
+            return type->read_observation(request::whose, {.type = what, .text = text});
         };
         BOOST_TEST((seen(resp_type::simple_string, "READERS").who == holder_kind::readers));
         BOOST_TEST(seen(resp_type::simple_string, "NONE").gone);
@@ -457,19 +457,19 @@ BOOST_AUTO_TEST_CASE(answers_of_the_queue_tell_of_position_and_holder)
         auto const said = type->read(request::enter, standing);
         BOOST_TEST((said.what == meaning::denied));
         BOOST_TEST(said.number == 3U);
-        auto const seen = type->read_sighting(request::enter, standing);
+        auto const seen = type->read_observation(request::enter, standing);
         BOOST_TEST((seen.left == 700ms));
         BOOST_TEST(seen.owner == owner_id("01234567"));
         resp_node const full{.type = resp_type::simple_string, .text = "FULL"};
         BOOST_TEST((type->read(request::enter, full).what == meaning::error));
         resp_node const held{.type = resp_type::simple_string, .text = "HELD 700 0 01234567"};
         BOOST_TEST((type->read(request::claim, held).what == meaning::denied));
-        BOOST_TEST((type->read_sighting(request::claim, held).left == 700ms));
+        BOOST_TEST((type->read_observation(request::claim, held).left == 700ms));
         resp_node const two{.type = resp_type::number, .number = 2};
         BOOST_TEST((type->read(request::give_back, two).what == meaning::handed_on));
         resp_node const never{.type = resp_type::simple_string, .text = "LINE -1 0 01234567"};
-        BOOST_TEST(type->read_sighting(request::enter, never).immortal);
-        BOOST_TEST(!type->read_sighting(request::enter, never).left);
+        BOOST_TEST(type->read_observation(request::enter, never).immortal);
+        BOOST_TEST(!type->read_observation(request::enter, never).left);
     }
     for (auto const text :
          {"LINE", "LINE ", "LINE 700", "LINE 700 x 01234567", "LINE x 1 a", "LINED 1 1 a"}) {
@@ -479,30 +479,30 @@ BOOST_AUTO_TEST_CASE(answers_of_the_queue_tell_of_position_and_holder)
 }
 
 // rule Q3
-BOOST_AUTO_TEST_CASE(calls_name_whom_they_are_for)
+BOOST_AUTO_TEST_CASE(calls_name_their_waiter)
 {
-    std::string const giver(32, 'g');
-    std::string const word = "take " + nonce + " 250 " + giver;
+    std::string const previous_owner(32, 'g');
+    std::string const word = "take " + nonce + " 250 " + previous_owner;
     auto const handed = read_call(word);
     BOOST_TEST_REQUIRE(handed.has_value());
     BOOST_TEST((handed->what == call::word::take));
     BOOST_TEST(handed->nonce == nonce);
-    BOOST_TEST(handed->giver == giver);
+    BOOST_TEST(handed->previous_owner == previous_owner);
     BOOST_TEST((handed->time == 250us));
-    BOOST_TEST(read_call("take " + nonce + " 0 ").value().giver == "");
+    BOOST_TEST(read_call("take " + nonce + " 0 ").value().previous_owner == "");
     std::string const next = "first " + nonce + " 50";
     auto const moved = read_call(next);
     BOOST_TEST_REQUIRE(moved.has_value());
     BOOST_TEST((moved->what == call::word::first));
     BOOST_TEST((moved->time == 50ms));
-    std::string const left = "free " + nonce + " 2000 " + giver;
+    std::string const left = "free " + nonce + " 2000 " + previous_owner;
     BOOST_TEST((read_call(left).value().what == call::word::free));
     BOOST_TEST((read_call(left).value().time == 2ms));
     for (std::string const& odd :
-         words{"", "take", "take ", "first", "take " + giver.substr(1), "last " + nonce + " 0",
+         words{"", "take", "take ", "first", "take " + previous_owner.substr(1), "last " + nonce + " 0",
                "take " + nonce + " 0 x", "take " + nonce + " x ", "take " + nonce + " -1 ",
                "take " + nonce + " 172800000001 ", "first " + nonce, "first " + nonce + " 172800001",
-               "first " + nonce + " 0 " + giver, "free " + nonce + ' ', "free " + nonce + " 0 x",
+               "first " + nonce + " 0 " + previous_owner, "free " + nonce + ' ', "free " + nonce + " 0 x",
                " take " + nonce + " 0 "})
         BOOST_TEST(!read_call(odd), odd);
 }

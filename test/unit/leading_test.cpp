@@ -14,9 +14,9 @@ namespace {
 
 /// One letter for each node: `.` has not answered, `-` has no leader, `A` and `a` are the first and the second value of
 /// term 1, and so on.
-std::vector<leader_sighting> seen(std::string_view nodes)
+std::vector<leader_answer> seen(std::string_view nodes)
 {
-    std::vector<leader_sighting> all;
+    std::vector<leader_answer> all;
     for (char const node : nodes) {
         bool const later = node >= 'a';
         auto const term = static_cast<std::uint64_t>(1 + node - (later ? 'a' : 'A'));

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(adopted_lease_is_suspect_until_majority_confirms)
     BOOST_TEST(a.l.machine.votes() == 0U);
     BOOST_TEST(a.l.round(100ms, "0m 1m", 120ms) == ".E");
     BOOST_TEST(a.l.machine.phase() == lease_phase::held);
-    BOOST_TEST(a.l.machine.proven());
+    BOOST_TEST(a.l.machine.confirmed_once());
     BOOST_TEST(a.l.machine.votes() == 2U);
     BOOST_TEST(a.l.deadline_us() == us(100ms + 8908ms));
 }
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(adopted_lease_is_not_proven_by_repaired_keys)
 {
     adopted a(guarded);
     BOOST_TEST(a.l.round(100ms, "0m 1r 2r") == ".F.");
-    BOOST_TEST(!a.l.machine.proven());
+    BOOST_TEST(!a.l.machine.confirmed_once());
 }
 
 BOOST_AUTO_TEST_CASE(adopted_lease_can_be_released_before_confirmation)

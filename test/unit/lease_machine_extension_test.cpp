@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(new_extension_starts_its_count_at_zero)
     BOOST_TEST(refused.machine.phase() == held);
 }
 
-BOOST_AUTO_TEST_CASE(answers_without_open_extension_only_tell_who_holds)
+BOOST_AUTO_TEST_CASE(answers_without_open_extension_only_tell_the_holders)
 {
     lease l{nine_seconds, 3, "01"};
     BOOST_TEST(l.answers("0m 1m 2m", 1s) == "...");

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(renewal_that_was_put_off_is_put_off_for_the_next)
     BOOST_TEST(l.next_us() > us(3s));
 }
 
-BOOST_AUTO_TEST_CASE(key_that_is_refused_is_lost_to_those_who_follow)
+BOOST_AUTO_TEST_CASE(key_that_is_refused_is_lost_to_followers)
 {
     lease leader{nine_seconds};
     lease l{nine_seconds};

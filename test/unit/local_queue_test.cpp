@@ -13,13 +13,13 @@ namespace {
 using next = batch_policy::next;
 
 constexpr instant start{100s, 100s};
-constexpr duration turn = 1ms;
+constexpr duration window = 1ms;
 constexpr batch_policy::terms three_in_a_row{3, 1s};
 
 struct local_queue_fixture {
     local_queue q;
 
-    start_mode ask(next who, instant now = start) { return q.ask(three_in_a_row, who, now, turn); }
+    start_mode ask(next who, instant now = start) { return q.ask(three_in_a_row, who, now, window); }
     /// The first in the queue asks, and has the lock.
     void win(instant now = start)
     {
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(lease_is_handed_over_until_batch_is_over)
     win();
     BOOST_TEST(hand_over_all() == 2U);
     q.lease_ended(start);
-    BOOST_TEST((ask(next::waiting) == start_mode::in_turn));
+    BOOST_TEST((ask(next::waiting) == start_mode::others_first));
 }
 
 BOOST_AUTO_TEST_CASE(lease_is_handed_over_until_period_is_over)
@@ -93,22 +93,22 @@ BOOST_AUTO_TEST_CASE(lease_is_not_handed_over_while_queue_asks_nodes)
     BOOST_TEST(q.may_hand_over(three_in_a_row, start));
 }
 
-BOOST_AUTO_TEST_CASE(pause_as_long_as_a_turn_ends_batch)
+BOOST_AUTO_TEST_CASE(pause_as_long_as_a_window_ends_batch)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
     q.lease_ended(start);
-    BOOST_TEST((ask(next::waiting, start + turn) == start_mode::at_once));
+    BOOST_TEST((ask(next::waiting, start + window) == start_mode::at_once));
 }
 
-BOOST_AUTO_TEST_CASE(unused_turn_makes_next_batch_longer)
+BOOST_AUTO_TEST_CASE(unused_window_makes_next_batch_longer)
 {
     win();
     BOOST_TEST(hand_over_all() == 2U);
     q.lease_ended(start);
-    BOOST_TEST((ask(next::waiting) == start_mode::in_turn));
-    q.won(true, true, start + turn);
-    BOOST_TEST(hand_over_all(start + turn) == 5U);
+    BOOST_TEST((ask(next::waiting) == start_mode::others_first));
+    q.won(true, true, start + window);
+    BOOST_TEST(hand_over_all(start + window) == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(newcomer_starts_after_known_rivals)
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(newcomer_starts_after_known_rivals)
     q.refused();
     q.won(true, false, start);
     q.lease_ended(start);
-    BOOST_TEST((ask(next::coming) == start_mode::in_turn));
+    BOOST_TEST((ask(next::coming) == start_mode::others_first));
 }
 
 BOOST_AUTO_TEST_CASE(waiter_starts_at_once_despite_known_rivals)
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(waiter_starts_at_once_despite_known_rivals)
     BOOST_TEST((ask(next::waiting) == start_mode::at_once));
 }
 
-BOOST_AUTO_TEST_CASE(unused_turn_lets_rivals_be_forgotten)
+BOOST_AUTO_TEST_CASE(unused_window_lets_rivals_be_forgotten)
 {
     (void)ask(next::coming);
     q.refused();

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(census_is_hopeless_if_broken_nodes_leave_no_majority)
     BOOST_TEST((node_census{.nodes = 1, .broken = 1}.hopeless()));
 }
 
-BOOST_AUTO_TEST_CASE(operation_gives_up_when_outage_outlasts_its_patience)
+BOOST_AUTO_TEST_CASE(operation_gives_up_when_outage_outlasts_outage_patience)
 {
     outage o;
     o.go_on(away, began);

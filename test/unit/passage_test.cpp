@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr instant t{100s, 100s};
-constexpr duration turn = 2ms;
+constexpr duration window = 2ms;
 
 } // namespace
 
@@ -28,16 +28,16 @@ BOOST_AUTO_TEST_CASE(lock_passes_from_first_lease_on)
 }
 
 // rule Q19
-BOOST_AUTO_TEST_CASE(heir_goes_on_counting)
+BOOST_AUTO_TEST_CASE(next_owner_goes_on_counting)
 {
     passage passing;
-    passing.inherited(200ms, t);
+    passing.continued(200ms, t);
     passing.granted(t + 1ms);
     BOOST_TEST((passing.lasted(t + 50ms) == 250ms));
 }
 
 // rule Q19
-BOOST_AUTO_TEST_CASE(whoever_had_it_meanwhile_ends_passage)
+BOOST_AUTO_TEST_CASE(another_owner_meanwhile_ends_passage)
 {
     passage passing;
     passing.granted(t);
@@ -48,14 +48,14 @@ BOOST_AUTO_TEST_CASE(whoever_had_it_meanwhile_ends_passage)
 }
 
 // rule Q19
-BOOST_AUTO_TEST_CASE(turn_is_owed_when_it_costs_less_than_a_hundredth)
+BOOST_AUTO_TEST_CASE(window_is_owed_when_it_costs_less_than_a_hundredth)
 {
     passage passing;
     passing.granted(t);
-    BOOST_TEST(!passing.owes_turn(250ms, turn, t + 255ms));
-    BOOST_TEST(passing.owes_turn(250ms, turn, t + 256ms));
-    BOOST_TEST(!passing.owes_turn(1s, turn, t + 999ms));
-    BOOST_TEST(passing.owes_turn(1s, turn, t + 1s));
+    BOOST_TEST(!passing.owes_window(250ms, window, t + 255ms));
+    BOOST_TEST(passing.owes_window(250ms, window, t + 256ms));
+    BOOST_TEST(!passing.owes_window(1s, window, t + 999ms));
+    BOOST_TEST(passing.owes_window(1s, window, t + 1s));
 }
 
 // rule Q19
@@ -64,13 +64,13 @@ BOOST_AUTO_TEST_CASE(lock_is_left_free_for_its_time_and_counts_anew)
     passage passing;
     passing.granted(t);
     BOOST_TEST(!passing.is_left_free(t));
-    passing.left_free(t + turn);
+    passing.left_free(t + window);
     BOOST_TEST(passing.is_left_free(t + 1ms));
-    BOOST_TEST(!passing.is_left_free(t + turn));
-    BOOST_TEST((passing.free_until() == t + turn));
-    passing.interrupted(); // somebody came: nobody asks sooner for that
+    BOOST_TEST(!passing.is_left_free(t + window));
+    BOOST_TEST((passing.free_until() == t + window));
+    passing.interrupted(); // another client came: no position asks sooner for that
     BOOST_TEST(passing.is_left_free(t + 1ms));
-    BOOST_TEST(!passing.owes_turn(1ms, 1us, t + 10s));
+    BOOST_TEST(!passing.owes_window(1ms, 1us, t + 10s));
     passing.granted(t + 10s);
     BOOST_TEST((passing.lasted(t + 11s) == 1s));
 }

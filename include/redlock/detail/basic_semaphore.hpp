@@ -62,9 +62,10 @@ public:
 
 protected:
     /// \cond
-    explicit basic_semaphore(std::shared_ptr<lock_state> state) noexcept : inspectable_lock(std::move(state))
+    explicit basic_semaphore(std::shared_ptr<lock_descriptor> state) noexcept
+        : inspectable_lock(std::move(state))
     {}
-    [[nodiscard]] std::shared_ptr<lock_state> state_with(unsigned count) const;
+    [[nodiscard]] std::shared_ptr<lock_descriptor> state_with(unsigned count) const;
     /// \endcond
 
 private:

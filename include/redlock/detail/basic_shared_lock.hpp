@@ -53,7 +53,8 @@ public:
 
 protected:
     /// \cond
-    basic_shared_lock(std::shared_ptr<lock_state> writers, std::shared_ptr<lock_state> readers) noexcept
+    basic_shared_lock(std::shared_ptr<lock_descriptor> writers,
+                      std::shared_ptr<lock_descriptor> readers) noexcept
         : inspectable_lock(std::move(writers)), shared_(readers_side(std::move(readers)))
     {}
     /// \endcond
@@ -61,7 +62,7 @@ protected:
 private:
     /// Only a derived class may make a lock.
     struct readers_side : any_lock {
-        explicit readers_side(std::shared_ptr<lock_state> state) noexcept : any_lock(std::move(state)) {}
+        explicit readers_side(std::shared_ptr<lock_descriptor> state) noexcept : any_lock(std::move(state)) {}
     };
 
     any_lock shared_;

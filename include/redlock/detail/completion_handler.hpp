@@ -2,7 +2,7 @@
 #pragma once
 
 #include <redlock/detail/built_with.hpp>
-#include <redlock/detail/story.hpp>
+#include <redlock/detail/diagnostics.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
@@ -123,19 +123,19 @@ private:
 
 /// Both pass on what is associated with their handler.
 template <class Handler, class Default>
-struct associated_story<posted_handler<Handler>, Default> {
-    using type = typename associated_story<Handler, Default>::type;
+struct associated_diagnostics<posted_handler<Handler>, Default> {
+    using type = typename associated_diagnostics<Handler, Default>::type;
     static type get(posted_handler<Handler> const& handler) noexcept
     {
-        return associated_story<Handler, Default>::get(handler.inner());
+        return associated_diagnostics<Handler, Default>::get(handler.inner());
     }
 };
 template <class Handler, class Default>
-struct associated_story<boxed_handler<Handler>, Default> {
-    using type = typename associated_story<Handler, Default>::type;
+struct associated_diagnostics<boxed_handler<Handler>, Default> {
+    using type = typename associated_diagnostics<Handler, Default>::type;
     static type get(boxed_handler<Handler> const& handler) noexcept
     {
-        return associated_story<Handler, Default>::get(handler.inner());
+        return associated_diagnostics<Handler, Default>::get(handler.inner());
     }
 };
 
@@ -174,7 +174,10 @@ public:
     [[nodiscard]] boost::asio::cancellation_slot slot() { return kind_->slot(&storage_); }
     /// Returns where the details of a failure are stored before the call; null if the handler takes an error code
     /// alone.
-    [[nodiscard]] std::exception_ptr* story() { return kind_->story ? kind_->story(&storage_) : nullptr; }
+    [[nodiscard]] std::exception_ptr* diagnostics()
+    {
+        return kind_->diagnostics ? kind_->diagnostics(&storage_) : nullptr;
+    }
 
     void operator()(Results... results)
     {
@@ -187,15 +190,15 @@ private:
         void (*destroy)(void*) noexcept;
         void (*call)(void*, Results&&...);
         boost::asio::cancellation_slot (*slot)(void*) noexcept;
-        std::exception_ptr* (*story)(void*) noexcept; ///< null: of handlers that want none
+        std::exception_ptr* (*diagnostics)(void*) noexcept; ///< null: of handlers that want none
     };
 
     template <class Handler>
-    static constexpr auto story_of() -> std::exception_ptr* (*)(void*) noexcept
+    static constexpr auto diagnostics_of() -> std::exception_ptr* (*)(void*) noexcept
     {
-        if constexpr (wants_story<Handler>)
+        if constexpr (wants_diagnostics<Handler>)
             return [](void* at) noexcept -> std::exception_ptr* {
-                return associated_story<Handler>::get(*static_cast<Handler*>(at));
+                return associated_diagnostics<Handler>::get(*static_cast<Handler*>(at));
             };
         else
             return nullptr;
@@ -216,7 +219,7 @@ private:
                                       return boost::asio::get_associated_cancellation_slot(
                                           *static_cast<Handler*>(at));
                                   },
-                                  story_of<Handler>()};
+                                  diagnostics_of<Handler>()};
 
     template <class Executor>
     static bool same(Executor const& theirs, boost::asio::any_io_executor const& own)

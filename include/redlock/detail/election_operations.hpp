@@ -16,7 +16,7 @@
 
 namespace redlock::detail {
 
-struct lock_state;
+struct lock_descriptor;
 
 using leadership_signature = void(boost::system::error_code, leadership);
 using leader_signature = void(boost::system::error_code, leader_info);
@@ -35,11 +35,11 @@ struct start_campaign {
 
     REDLOCK_EXPORT void begin(completion_handler<leadership_signature>);
 
-    std::shared_ptr<lock_state> lock;
+    std::shared_ptr<lock_descriptor> lock;
     std::string value;
 };
 
-struct start_observation {
+struct start_leader_watch {
     using executor_type = boost::asio::any_io_executor;
 
     executor_type get_executor() const noexcept { return executor(); }
@@ -53,7 +53,7 @@ struct start_observation {
 
     REDLOCK_EXPORT void begin(completion_handler<leader_signature>);
 
-    std::shared_ptr<lock_state> lock;
+    std::shared_ptr<lock_descriptor> lock;
     /// The information that the caller has: the operation completes when there is other information. Empty: it
     /// completes with the present one.
     std::optional<leader_info> known;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <redlock/detail/completion_handler.hpp>
+#include <redlock/detail/diagnostics.hpp>
 #include <redlock/detail/export.hpp>
-#include <redlock/detail/story.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 
@@ -18,7 +18,7 @@
 
 namespace redlock::detail {
 
-struct lock_state;
+struct lock_descriptor;
 
 /// How long an acquisition may wait: one attempt, a time from its start, or (empty) no limit.
 using wait_limit = std::optional<std::chrono::nanoseconds>;
@@ -41,12 +41,12 @@ struct start_acquire {
 
     REDLOCK_EXPORT void begin(completion_handler<lease_signature>);
 
-    std::shared_ptr<lock_state> lock;
+    std::shared_ptr<lock_descriptor> lock;
     wait_limit limit;
 };
 
 /// Returns the exception for an error: a `lock_error`, or `std::bad_alloc`.
-REDLOCK_EXPORT std::exception_ptr explained(std::shared_ptr<lock_state> const&,
+REDLOCK_EXPORT std::exception_ptr explained(std::shared_ptr<lock_descriptor> const&,
                                             boost::system::error_code) noexcept;
 
 struct start_inspect {
@@ -63,7 +63,7 @@ struct start_inspect {
 
     REDLOCK_EXPORT void begin(completion_handler<inspection_signature>);
 
-    std::shared_ptr<lock_state> lock;
+    std::shared_ptr<lock_descriptor> lock;
 };
 
 } // namespace redlock::detail

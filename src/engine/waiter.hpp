@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "core/instant.hpp"
+#include "core/local_queue.hpp"
+#include "engine/acquirer_owner.hpp"
+#include "engine/lock_descriptor.hpp"
+#include <redlock/detail/lock_operations.hpp>
+#include <redlock/error.hpp>
+
+#include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace redlock::detail {
+
+class acquirer;
+class held_lease;
+class multi_waiter;
+
+/// A waiter for a lock, as its queue and the attempts on its behalf know it.
+class waiter {
+public:
+    boost::intrusive::list_member_hook<> hook; ///< in the key's queue
+    std::uint32_t ticket = 0;                  ///< the queue's
+    acquirer* own_acquirer = nullptr;          ///< that asks for it alone, beside the queue's
+    std::unique_ptr<acquirer_owner> several;   ///< its waiters in the queues of several names
+
+    [[nodiscard]] std::shared_ptr<lock_descriptor> const& lock() const { return lock_; }
+    [[nodiscard]] unsigned attempts() const { return attempts_; }
+    [[nodiscard]] core::instant started() const { return started_; }
+    [[nodiscard]] core::duration waited(core::instant now) const { return core::elapsed(started_, now); }
+    [[nodiscard]] bool limited() const { return limited_; }
+    /// Does it fail when it is refused?
+    [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
+    /// Or does it wait for other holders?
+    [[nodiscard]] bool waits() const { return !asks_once(); }
+    /// Does it take a position in the queue of its name?
+    [[nodiscard]] bool wants_position() const { return waits() && lock_->config->queues(); }
+    [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
+
+    void attempt_began() { ++attempts_; }
+    void attempt_failed(errc cause)
+    {
+        last_cause_ = cause;
+        has_table_ = true;
+    }
+    /// Another client has the lock: that is why the waiter waits, whatever an attempt met before.
+    void told_of_holder() { last_cause_ = errc::contended; }
+    /// The waiter has a position in the queue of the name.
+    void tell_position(std::size_t before)
+    {
+        told_of_holder();
+        tell_waiting(before, true);
+    }
+    /// Its claim was lost: others that were quicker must not cost it its wait, but a waiter that can never win must not stay
+    /// the first. Returns whether it enters the queue in front.
+    // rule Q9
+    [[nodiscard]] bool come_back_in_front()
+    {
+        bool const again = comebacks_ != most_comebacks;
+        if (again)
+            ++comebacks_;
+        return again;
+    }
+    /// May it ask again after an attempt that ended so? If not, with which error does it end?
+    [[nodiscard]] errc after_attempt(errc cause, core::instant now) const
+    {
+        if (once_)
+            return cause;
+        return out_of_time(now) ? errc::timed_out : errc{};
+    }
+
+    /// Does it wait, with one name or with several?
+    [[nodiscard]] bool is_queued() const { return hook.is_linked() || several; }
+    /// Returns the operation on several names that this waiter is the part of in one queue (rule M6). Null: it wants one name.
+    [[nodiscard]] virtual multi_waiter* part_of() { return nullptr; }
+    /// A part is the first in its queue, and this client does not hold the name.
+    /// \param how waiters of other clients are let go first, as far as this name is concerned
+    virtual void first_in_one_more(core::start_mode how) { (void)how; }
+
+    /// It has the lock. Runs user code.
+    virtual void deliver(boost::intrusive_ptr<held_lease>) = 0;
+    /// It has the lock from the one before it: told in a task.
+    virtual void receive(boost::intrusive_ptr<held_lease>) = 0;
+    /// No longer in the queue, and without the lock: told in a task.
+    virtual void fail(boost::system::error_code) = 0;
+    /// It waits behind so many others: of its client, or in line.
+    virtual void tell_waiting(std::size_t before, bool in_queue) = 0;
+
+protected:
+    static constexpr std::uint8_t most_comebacks = 2;
+
+    ~waiter() = default;
+
+    void begin(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit, core::instant now)
+    {
+        lock_ = std::move(lock);
+        started_ = now;
+        limited_ = limit.has_value();
+        once_ = limit == one_attempt;
+        limit_ = limit.value_or(core::duration::zero());
+        last_cause_ = {};
+        has_table_ = false;
+        attempts_ = 0;
+        comebacks_ = 0;
+    }
+
+    std::shared_ptr<lock_descriptor> lock_;
+    core::instant started_;
+    core::duration limit_{};
+    errc last_cause_{};
+    unsigned attempts_ = 0;
+    std::uint8_t comebacks_ = 0;
+    bool has_table_ = false; ///< an attempt was decided for it, or for waiters before it
+    bool limited_ = false;
+    bool once_ = false;
+};
+
+} // namespace redlock::detail

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+// Several names wait in line for the one that is in the way (docs/protocol.md, rules M3 and M7).
+#include "component/multi_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+namespace {
+
+struct sets_in_line : multi_fixture {
+    /// A lock passes from one client to the next: what is released, its answer, the claim.
+    static constexpr duration time_to_hand_over = 2 * round_trip + 200us;
+
+    /// The number of waiters in the queue of a name.
+    std::size_t line_for(std::string const& name)
+    {
+        std::size_t found = 0;
+        for (std::size_t n = 0; n != net.size(); ++n)
+            if (auto const there = on(n, name + ":redlock-queue"))
+                found += there->members.size();
+        return found;
+    }
+    /// Each of its own client; the first has the names.
+    void line_up_sets(std::size_t size, names const& which)
+    {
+        for (std::size_t i = 0; i != size; ++i)
+            sets.push_back(want_all(add(), which));
+        BOOST_TEST_REQUIRE(sets.front()->held.valid());
+        BOOST_TEST(line_for(which.front()) == size - 1);
+    }
+    duration until_it_has(wish const& one)
+    {
+        return until([&] { return one.held.valid(); });
+    }
+
+    std::vector<std::unique_ptr<wish>> sets;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(multi_queue, sets_in_line)
+
+// rules Q21 and M7
+BOOST_AUTO_TEST_CASE(set_enters_queue_of_the_name_in_its_way)
+{
+    auto const held = want_one(add(), "b");
+    auto const set = want_all(add(), {"a", "b", "c"});
+    BOOST_TEST(keys() == (std::set<std::string>{"b", "b:redlock-queue"}));
+    auto const behind = want_one(add(), "b");
+    BOOST_TEST(line_for("b") == 2U);
+    held->held = {};
+    (void)until_it_has(*set);
+    BOOST_TEST(!behind->ended.has_value());
+    BOOST_TEST(nodes_with("c", set->held.nonce()) == 3U);
+    set->held = {};
+    BOOST_TEST((until_it_has(*behind) <= time_to_hand_over));
+    behind->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty());
+}
+
+/// All waiters of these names are called one after the other, and never vote in vain.
+// rule Q21
+BOOST_AUTO_TEST_CASE(claim_takes_all_names_of_the_previous_owner)
+{
+    line_up_sets(6, {"a", "b"});
+    sets[0]->held = {};
+    (void)until_it_has(*sets[1]);
+    std::size_t const before = commands;
+    for (std::size_t i = 1; i + 1 != sets.size(); ++i) {
+        pass(5ms);
+        sets[i]->held = {};
+        BOOST_TEST((until_it_has(*sets[i + 1]) <= time_to_hand_over));
+        for (std::size_t later = i + 2; later < sets.size(); ++later)
+            BOOST_TEST(!sets[later]->ended.has_value());
+    }
+    pass(1ms);
+    BOOST_TEST(commands - before <= 4 * (2 * net.size() + 2));
+}
+
+/// Each operation has a set of its own. It enters the queue first, because its client knows of other clients.
+BOOST_AUTO_TEST_CASE(set_knows_rivals_that_another_set_has_met)
+{
+    line_up_sets(4, {"a", "b"});
+    auto const holder = [&] {
+        return std::ranges::find_if(sets, [](auto const& one) { return one->held.valid(); });
+    };
+    std::size_t before = 0;
+    for (int i = 0; i != 16; ++i) {
+        if (i == 8) // by now all know of other clients
+            before = commands;
+        (void)until([&] { return holder() != sets.end(); });
+        BOOST_TEST_REQUIRE((holder() != sets.end()));
+        auto const which = static_cast<std::size_t>(holder() - sets.begin());
+        sets[which]->held = {};
+        sets[which] = begin_to_want(multi_mutex(*all[which]->locks, {"a", "b"}, options));
+        pass(10ms);
+        BOOST_TEST((i < 8 || !sets[which]->ended.has_value()));
+    }
+    BOOST_TEST(commands - before <= 8 * (2 * net.size() + 2));
+}
+
+/// The name that it was called for goes on at once, though the queue node refused the claim for the other one.
+// rule Q21
+BOOST_AUTO_TEST_CASE(called_set_that_meets_another_name_gives_the_first_back)
+{
+    contender& one = add();
+    auto const first = want_one(one, "a");
+    auto const second = want_one(add(), "a");
+    auto const b = want_one(add(), "b");
+    auto const set = want_all(add(), {"a", "b"});
+    auto const third = want_one(add(), "a");
+    BOOST_TEST(line_for("a") == 3U);
+    first->held = {};
+    (void)until_it_has(*second);
+    second->held = {};
+    BOOST_TEST((until_it_has(*third) <= 2 * time_to_hand_over));
+    pass(1ms);
+    BOOST_TEST(line_for("a") == 0U);
+    BOOST_TEST(line_for("b") == 1U);
+    third->held = {};
+    b->held = {};
+    (void)until_it_has(*set);
+    set->held = {};
+    pass(100ms);
+    BOOST_TEST(keys().empty());
+}
+
+// rule Q21
+BOOST_AUTO_TEST_CASE(set_that_leaves_the_queue_leaves_nothing)
+{
+    auto const held = want_one(add(), "b");
+    auto const set = want_all(add(), {"a", "b"});
+    BOOST_TEST(line_for("b") == 1U);
+    set->stop.emit(asio::cancellation_type::total);
+    pass(10ms);
+    BOOST_TEST((set->ended == asio::error::operation_aborted));
+    BOOST_TEST(keys() == (std::set<std::string>{"b"}));
+}
+
+BOOST_AUTO_TEST_CASE(released_names_go_to_each_queue)
+{
+    auto const set = want_all(add(), {"a", "b", "c"});
+    auto const a = want_one(add(), "a");
+    auto const b = want_one(add(), "b");
+    auto const c = want_all(add(), {"c"});
+    set->held = {};
+    for (wish const* const each : {a.get(), b.get(), c.get()})
+        BOOST_TEST((until_it_has(*each) <= time_to_hand_over + a_tick));
+}
+
+/// Its names were claimed before its release came to the other nodes: the lease was not lost.
+BOOST_AUTO_TEST_CASE(release_that_was_overtaken_by_the_claim_is_a_release)
+{
+    line_up_sets(3, {"a", "b"});
+    sets[0]->held = {};
+    (void)until_it_has(*sets[1]);
+    net.between(1, 0).latency = net.between(1, 1).latency = net.between(1, 2).latency = 5 * one_way;
+    pass(10ms);
+    all[1]->told->released.reset();
+    sets[1]->held = {};
+    (void)until_it_has(*sets[2]);
+    pass(100ms);
+    BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
+    BOOST_TEST(!*all[1]->told->released);
+}
+
+// rule Q19
+BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
+{
+    auto unqueued = options;
+    unqueued.fair = false;
+    line_up_sets(6, {"a", "b"});
+    contender& outside = add();
+    auto const polls = want(mutex(*outside.locks, "b", unqueued));
+    auto const took = until(
+        [&] {
+            for (std::size_t i = 0; i != sets.size(); ++i)
+                if (sets[i]->held.valid()) {
+                    sets[i]->held = {};
+                    sets[i] = begin_to_want(multi_mutex(*all[i]->locks, {"a", "b"}, options));
+                }
+            return polls->held.valid();
+        },
+        5s);
+    BOOST_TEST((took <= 1s));
+}
+
+/// The names meet at the node of the one that is in the way, as its other waiters do.
+// rules W3 and M7
+BOOST_AUTO_TEST_CASE(set_without_queue_looks_where_others_of_the_name_wait)
+{
+    names const which{"a", "b", "c", "d", "e"};
+    for (std::string const& name : which) {
+        std::set<std::size_t> asked;
+        for (std::size_t n = 0; n != net.size(); ++n) {
+            net.at(n).redis.is.forbidden = {"zadd"};
+            net.at(n).overhear = [&asked, n](auto, std::string_view bytes) {
+                if (bytes.find("PTTL") != std::string_view::npos)
+                    asked.insert(n);
+            };
+        }
+        auto const held = want_one(add(), name);
+        auto const set = want_all(add(), which);
+        pass(200ms);
+        BOOST_TEST(asked == std::set<std::size_t>{meeting_node(net, name)});
+        held->held = {};
+        (void)until_it_has(*set);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace redlock::test
