@@ -103,8 +103,8 @@ public:
 
     /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (its `ended()`
     /// gives `lease_end::shut_down`), votes of unfinished attempts are undone, and the connections are closed.
-    /// Completes when a majority has answered each release, and every node that was asked to vote has answered the undo;
-    /// at the latest after the per-node timeout, which is `config::node_timeout` or 500 ms for the undo. A later call joins the
+    /// Completes when a majority has answered each release, and every node that was asked to vote has answered the rollback;
+    /// at the latest after the per-node timeout, which is `config::node_timeout` or 500 ms for the rollback. A later call joins the
     /// first.
     ///
     /// \par Completion signature
