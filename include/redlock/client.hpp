@@ -103,9 +103,9 @@ public:
 
     /// Ends everything: pending acquisitions complete with `errc::shut_down`, every lease is released (its `ended()`
     /// gives `lease_end::shut_down`), votes of unfinished attempts are undone, and the connections are closed.
-    /// Completes when a majority has answered each release, and every node that was asked to vote has answered the rollback;
-    /// at the latest after the per-node timeout, which is `config::node_timeout` or 500 ms for the rollback. A later call joins the
-    /// first.
+    /// Completes when a majority has answered each release, and every node that was asked to vote has answered the
+    /// rollback; at the latest after the per-node timeout, which is `config::node_timeout` or 500 ms for the rollback. A
+    /// later call joins the first.
     ///
     /// \par Completion signature
     /// `void(boost::system::error_code)`: success, or `errc::no_quorum` if some key could not be released on a
