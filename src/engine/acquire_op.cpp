@@ -65,9 +65,9 @@ void acquire_op::expire()
 {
     if (phase_ != phase::waiting)
         return;
-    if (acquirer* const its = queue().acquirer_of(*this))
-        its->decide_now(*this); // which may end this
-    if (phase_ != phase::waiting)
+    acquirer* const its = queue().acquirer_of(*this);
+    bool const is_won = its && its->decide_now(*this);
+    if (is_won || phase_ != phase::waiting)
         return;
     leave_queue();
     fail(errc::timed_out);
@@ -107,7 +107,7 @@ void acquire_op::note_outage()
     if (!its || (last_cause_ != errc{} && !queue().is_asked_for(*this)) || !its->lacks_nodes())
         return;
     last_cause_ = errc::no_quorum;
-    has_table_ = its->tell_of_nodes();
+    has_table_ = its->tell_of_nodes(*lock_);
 }
 
 void acquire_op::fail(boost::system::error_code ec)

@@ -3,7 +3,6 @@
 
 #include "core/backoff.hpp"
 #include "core/passage.hpp"
-#include "core/reconnection.hpp"
 #include "core/validity.hpp"
 #include "engine/node_report.hpp"
 #include "kind/multi.hpp"
@@ -15,8 +14,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace redlock::detail {
 
@@ -37,7 +38,8 @@ std::uint8_t most_refused(std::vector<node_report> const& rows, std::size_t name
 } // namespace
 
 acquirer::acquirer(runtime& on, pool<acquirer>& home)
-    : runtime_(on), home_(home), attempt_(on, *this), queue_(on, wanted_, *this), poll_(on, wanted_, *this)
+    : runtime_(on), home_(home), attempt_(on, *this), queue_(on, wanted_, *this),
+      poll_(on, wanted_, attempt_, *this)
 {}
 
 /// Lets others go first if this client has had the lock, or if it is left to them (rules W5 and Q19). A client that knows of
@@ -87,10 +89,12 @@ void acquirer::stop()
     finish();
 }
 
-void acquirer::decide_now(waiter& one)
+bool acquirer::decide_now(waiter& one)
 {
-    if (phase_ == phase::voting && wanted_.current_waiter == &one && !wanted_.owner->after(one))
-        attempt_.time_out();
+    bool const alone = wanted_.current_waiter == &one && !wanted_.owner->after(one);
+    if (alone && phase_ == phase::voting)
+        attempt_.time_out(); // which may end the waiter
+    return phase_ == phase::won && wanted_.current_waiter == &one;
 }
 
 bool acquirer::lacks_nodes() const
@@ -102,13 +106,13 @@ bool acquirer::lacks_nodes() const
     return waits && !nodes().has_majority(lock());
 }
 
-/// The last attempt has told it, if it failed for that.
-bool acquirer::tell_of_nodes()
+bool acquirer::tell_of_nodes(lock_descriptor const& of)
 {
     if (phase_ == phase::voting)
         return false;
-    if (phase_ != phase::backing_off)
-        attempt_.tell_of_nodes(lock());
+    bool const is_told = phase_ == phase::backing_off && of.key == lock().key; // by the last attempt
+    if (!is_told)
+        attempt_.tell_of_nodes(of);
     return true;
 }
 
@@ -117,11 +121,9 @@ void acquirer::expire()
     switch (phase_) {
     case phase::connecting: return vote();
     case phase::backing_off: return go_on();
-    case phase::pausing: {
-        auto const vain = vain_at();
-        bool const is_vain = vain && core::reached(*vain, runtime_.loop().now());
-        return is_vain ? on_step(pause_step::vote) : now_->on_time();
-    }
+    case phase::pausing:
+        return core::reached(now_->due(), runtime_.loop().now()) ? now_->on_time()
+                                                                 : on_step(pause_step::vote);
     default: return;
     }
 }
@@ -196,8 +198,7 @@ void acquirer::run()
     core::instant const now = runtime_.loop().read_clock();
     if (attempt_.too_late(now)) // it was in time when counted
         return on_lost(errc::too_slow);
-    if (attempt_.is_one_round())
-        runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
+    attempt_.measure(now);
     tell({});
     waiter& winner = *wanted_.current_waiter;
     auto held = attempt_.make_lease(winner.lock(), winner.attempts(), winner.waited(now));
@@ -214,8 +215,8 @@ void acquirer::on_lost(errc cause)
     core::instant const now = runtime_.loop().now();
     auto const census = attempt_.census();
     cause == errc::no_quorum ? outage_.go_on(census, now) : outage_.end();
-    if (cause == errc::contended && attempt_.is_one_round())
-        runtime_.measured(core::elapsed(attempt_.votes().sent(), now));
+    if (cause == errc::contended)
+        attempt_.measure(now);
     drop_ended_waiters(cause, census);
     if (!wanted_.current_waiter) {
         take_back();
@@ -226,8 +227,7 @@ void acquirer::on_lost(errc cause)
     if (cause == errc::no_quorum && census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
     take_back();
-    if (!yield_waiter(cause))
-        back_off(cause);
+    wanted_.owner->reclaim(cause) ? finish() : back_off(cause);
 }
 
 /// Others have the lock.
@@ -240,25 +240,14 @@ void acquirer::refused()
     take_back();
     wanted_.met_others();
     runtime_.registry.have_memory(attempt_.refused());
-    if (yield_waiter(errc::contended))
-        return;
+    if (wanted_.owner->reclaim(errc::contended)) // the waiter goes on without this
+        return finish();
     bool const claimed = attempt_.claims() && attempt_.claimed_name() == wanted_.awaited;
     bool const in_front = claimed && wanted_.current_waiter->come_back_in_front();
-    core::node_set granted = attempt_.votes().answered();
-    granted.erase(attempt_.refused());
     pause_for({.why = pause_reason::cause::refused,
                .not_before = runtime_.loop().now(),
                .unqueued = claimed && !in_front,
-               .in_front = in_front,
-               .granted = granted});
-}
-
-bool acquirer::yield_waiter(errc cause)
-{
-    bool const yielded = wanted_.owner->reclaim(cause);
-    if (yielded)
-        finish();
-    return yielded;
+               .in_front = in_front});
 }
 
 /// Fails the waiters for which this attempt was the last, up to the first that may go on.
@@ -268,10 +257,9 @@ void acquirer::drop_ended_waiters(errc cause, core::node_census const& census)
     core::instant const now = runtime_.loop().now();
     while (wanted_.current_waiter) {
         waiter& one = *wanted_.current_waiter;
-        auto const patience = one.limited() ? core::duration::max() : outage_patience();
         errc end = one.after_attempt(cause, now);
         if (end == errc{} && cause == errc::no_quorum &&
-            outage_.gives_up(census, one.started(), patience, now))
+            outage_.gives_up(census, one.started(), one.outage_patience(), now))
             end = cause;
         if (end == errc{})
             return;
@@ -282,9 +270,8 @@ void acquirer::drop_ended_waiters(errc cause, core::node_census const& census)
 
 void acquirer::take_back()
 {
-    auto const where = attempt_.take_back();
-    if (!where.empty())
-        wanted_.owner->taken_back(*this, where);
+    if (auto const where = attempt_.take_back(); !where.empty())
+        wanted_.key->changed_here(where);
 }
 
 /// Waits for nodes.
@@ -358,7 +345,7 @@ std::optional<core::instant> acquirer::vain_at() const
     auto const since = outage_.since(wanted_.current_waiter->started());
     if (!since || wanted_.current_waiter->limited())
         return {};
-    return *since + outage_patience();
+    return *since + wanted_.current_waiter->outage_patience();
 }
 
 void acquirer::nodes_changed()

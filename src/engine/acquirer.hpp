@@ -18,7 +18,6 @@
 #include "engine/queue_pause.hpp"
 #include "engine/runtime.hpp"
 #include "engine/waiter.hpp"
-#include "kind/kind.hpp"
 #include "net/loop.hpp"
 #include <redlock/error.hpp>
 
@@ -51,13 +50,14 @@ public:
     [[nodiscard]] attempt const& won() const { return attempt_; }
     /// Nobody wants the lock any more: what was voted is taken back.
     void stop();
-    /// The waiter's time is up: an attempt for it alone counts as it stands.
-    void decide_now(waiter& one);
+    /// The waiter's time is up: an attempt for it alone counts as it stands. Returns whether that is won, which the waiter hears
+    /// in a task.
+    [[nodiscard]] bool decide_now(waiter& one);
     /// Do too few nodes answer, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
-    /// A waiter that gives up between two attempts for want of nodes finds the reason in the lock's table. Returns false if
-    /// the nodes are being asked.
-    [[nodiscard]] bool tell_of_nodes();
+    /// A waiter that gives up between two attempts for want of nodes finds the reason in the table of its lock. Returns false
+    /// if the nodes are being asked.
+    [[nodiscard]] bool tell_of_nodes(lock_descriptor const&);
     /// Does it wait for others without a position in the queue?
     [[nodiscard]] bool polls() const { return phase_ == phase::pausing && now_ == &poll_; }
 
@@ -105,8 +105,6 @@ private:
     void take_back();
     void tell(errc result) const;
     void refused();
-    /// Gives the waiter back to its queue (rule M8) and ends. Returns false if the acquirer goes on.
-    [[nodiscard]] bool yield_waiter(errc cause);
     void drop_ended_waiters(errc cause, core::node_census const&);
     waiter& drop_waiter();
     void back_off(errc cause);
@@ -120,10 +118,6 @@ private:
     void schedule_pause();
     /// Returns when the waiter has waited in vain for long enough. Nothing: not yet, or its limit ends it.
     [[nodiscard]] std::optional<core::instant> vain_at() const;
-    [[nodiscard]] core::duration outage_patience() const
-    {
-        return lock().config->options.retry.outage_patience;
-    }
     ///@}
 
     runtime& runtime_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "core/tally.hpp"
 #include <redlock/error.hpp>
 
 #include <string_view>
@@ -28,8 +27,6 @@ public:
     virtual void won(acquirer&, held_lease&) = 0;
     /// There is no waiter left to ask for.
     virtual void acquirer_ended(acquirer const&) = 0;
-    /// The votes on these nodes are deleted.
-    virtual void taken_back(acquirer const&, core::node_set) = 0;
     /// The attempt has failed. Returns true if the waiter goes on without the acquirer (rule M8).
     [[nodiscard]] virtual bool reclaim(errc) { return false; }
     /// Returns nonces that were given up for the next attempt, one for each of several names, whose keys it may take.

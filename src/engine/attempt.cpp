@@ -183,7 +183,6 @@ bool attempt::too_late(core::instant now) const
     return core::reached(core::deadline(votes_.sent(), config_->terms.ttl), now);
 }
 
-/// Returns the nodes to which the vote was sent, and that did not refuse it.
 core::node_set attempt::reached() const
 {
     core::node_set found = asked_;
@@ -238,11 +237,6 @@ void attempt::finish()
 {
     if (block_)
         runtime_.lease_blocks.give(std::exchange(block_, nullptr));
-}
-
-void attempt::on_drained()
-{
-    listener_.on_drained();
 }
 
 void attempt::discard()

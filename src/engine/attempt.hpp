@@ -92,24 +92,30 @@ public:
     /// No attempt follows for now: frees the reserved memory. The lock is kept until all answers have come.
     void finish();
     /// All commands are answered.
-    [[nodiscard]] bool drained() const { return round::drained(); }
+    using round::drained;
     /// Lets go of the lock and the lease.
     void discard();
 
     /// Returns a number that differs for each attempt.
-    [[nodiscard]] std::uint32_t round_number() const { return round::round_number(); }
+    using round::round_number;
     /// Are the other nodes asked only after the meeting node has granted?
     [[nodiscard]] bool asks_meeting_node_first() const { return meeting_node_first_; }
     [[nodiscard]] bool claims() const { return previous_owner_.has_value(); }
     /// Returns the index of the name that was handed over, among several names.
     [[nodiscard]] std::uint8_t claimed_name() const { return claimed_name_; }
-    /// Can its duration measure a round trip? Not if it paused and asked again.
-    [[nodiscard]] bool is_one_round() const { return !asked_again_; }
+    /// Notes the time of a round trip, unless it paused before it asked again.
+    void measure(core::instant now) const
+    {
+        if (!asked_again_)
+            runtime_.measured(core::elapsed(votes_.sent(), now));
+    }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
     [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
     /// Returns the nodes where another client has the lock.
     [[nodiscard]] core::node_set refused() const { return refused_; }
+    /// Returns the nodes to which the vote was sent, and that did not refuse it.
+    [[nodiscard]] core::node_set reached() const;
     [[nodiscard]] core::node_census census() const;
     /// Would a lease of this attempt have expired?
     [[nodiscard]] bool too_late(core::instant now) const;
@@ -131,7 +137,7 @@ private:
     void on_answer(node_answer const&);
     void count_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
-    void on_drained();
+    void on_drained() { listener_.on_drained(); }
     void expire() override;
 
     void begin(std::shared_ptr<lock_descriptor> const&);
@@ -151,7 +157,6 @@ private:
     [[nodiscard]] step ask(unsigned node, draft const& vote);
     void write_back();
     [[nodiscard]] step count(node_answer const&);
-    [[nodiscard]] core::node_set reached() const;
     void on_vote(node_answer const&);
     void fill(node_report& row, node_answer const&) const;
     void on_late_vote(node_answer const&);

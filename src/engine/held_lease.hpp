@@ -43,6 +43,8 @@
 
 namespace redlock::detail {
 
+class waiter;
+
 class held_lease;
 
 /// Readers of one client that share one key on the nodes (docs/protocol.md, rule S18). The leader renews the key, and the
@@ -93,18 +95,10 @@ public:
     void begin();
     void late_grant(unsigned node);
 
-    /// May the waiter for that lock have this lease (rule W4)?
-    [[nodiscard]] bool may_pass_to(lock_descriptor const& next) const;
-    /// This lease ends, the next one begins, and the nodes are not told.
-    [[nodiscard]] boost::intrusive_ptr<held_lease> pass_to(void* block,
-                                                           std::shared_ptr<lock_descriptor> const& next,
-                                                           core::duration waited, unsigned attempts);
-
-    /// May the reader of that lock share this lease's key (rule S18)?
-    [[nodiscard]] bool may_be_joined(lock_descriptor const& by) const;
-    /// Null: there is no memory.
-    [[nodiscard]] boost::intrusive_ptr<held_lease>
-    join(void* block, std::shared_ptr<lock_descriptor> const& by, core::duration waited, unsigned attempts);
+    /// This lease ends, the waiter's begins, and the nodes are not told. Null: the waiter may not have it, or there is no memory.
+    [[nodiscard]] boost::intrusive_ptr<held_lease> pass_to(waiter const& to);
+    /// A reader shares this lease's key (rule S18). Null: it may not, or there is no memory.
+    [[nodiscard]] boost::intrusive_ptr<held_lease> join(waiter const& by);
     /// Does it have time left to renew the key, and get on (rule H8)?
     [[nodiscard]] bool may_lead() const { return kept().may_renew() && !hangs(); }
     std::uint32_t group_index = 0; ///< kept by its group
@@ -183,6 +177,7 @@ private:
     [[nodiscard]] boost::intrusive_ptr<reader_group> end_group();
     void lose_with(held_lease const& leader);
 
+    [[nodiscard]] bool may_be_joined(lock_descriptor const& by) const;
     [[nodiscard]] bool may_go_on_as(lock_descriptor const& next) const;
 
     void take_up();

@@ -2,6 +2,7 @@
 #include "core/fencing.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/key_state.hpp"
+#include "engine/waiter.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -115,13 +116,6 @@ void held_lease::abort(boost::system::error_code why)
     on().life.end_lease(*this);
 }
 
-// rule EL1
-bool held_lease::may_pass_to(lock_descriptor const& next_lock) const
-{
-    return type().passes_to == kind::handoff::next && same_terms(lock(), next_lock) &&
-           may_go_on_as(next_lock);
-}
-
 bool held_lease::may_go_on_as(lock_descriptor const& next_lock) const
 {
     if (!same_times(lock(), next_lock) || !next_lock.config->options.renew || !is_certain() ||
@@ -130,11 +124,16 @@ bool held_lease::may_go_on_as(lock_descriptor const& next_lock) const
     return handovers() < type().most_handoffs && remaining() >= next_lock.config->options.ttl / 2;
 }
 
-boost::intrusive_ptr<held_lease> held_lease::pass_to(void* block,
-                                                     std::shared_ptr<lock_descriptor> const& next_lock,
-                                                     core::duration waited, unsigned attempts)
+// rule W4
+boost::intrusive_ptr<held_lease> held_lease::pass_to(waiter const& to)
 {
-    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(next_lock, *this, attempts, waited));
+    bool const may =
+        type().passes_to == kind::handoff::next && same_terms(lock(), *to.lock()) && may_go_on_as(*to.lock());
+    void* const block = may ? on().lease_blocks.try_take() : nullptr;
+    if (!block)
+        return nullptr;
+    boost::intrusive_ptr<held_lease> made(
+        ::new (block) held_lease(to.lock(), *this, to.attempts(), to.waited(on().loop().now())));
     give_up(errc::released, event::handed_over);
     made->begin();
     return made;

@@ -2,6 +2,7 @@
 // rule S18
 #include "engine/held_lease.hpp"
 #include "engine/key_state.hpp"
+#include "engine/waiter.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -47,9 +48,11 @@ bool held_lease::may_be_joined(lock_descriptor const& by) const
     return is_shared() && alike && may_go_on_as(by) && lately;
 }
 
-boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<lock_descriptor> const& by,
-                                                  core::duration waited, unsigned attempts)
+boost::intrusive_ptr<held_lease> held_lease::join(waiter const& by)
 {
+    void* const block = may_be_joined(*by.lock()) ? on().lease_blocks.try_take() : nullptr;
+    if (!block)
+        return nullptr;
     try {
         if (!group_)
             group_ = new reader_group(*this, began_);
@@ -58,7 +61,8 @@ boost::intrusive_ptr<held_lease> held_lease::join(void* block, std::shared_ptr<l
         on().lease_blocks.give(block);
         return nullptr;
     }
-    boost::intrusive_ptr<held_lease> made(::new (block) held_lease(by, *this, attempts, waited));
+    boost::intrusive_ptr<held_lease> made(
+        ::new (block) held_lease(by.lock(), *this, by.attempts(), by.waited(on().loop().now())));
     made->group_ = group_;
     group_->put(group_->members.size() - 1, *made);
     made->kept().follow(kept());

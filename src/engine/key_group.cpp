@@ -144,21 +144,15 @@ multi_waiter* key_group::next_in_all() const
 bool key_group::hand_over(held_lease& held)
 {
     multi_waiter* const next = next_in_all();
-    if (!next)
+    auto const may = [&](auto const& each) {
+        return each->may_hand_over(held, *next->whole().lock()->config);
+    };
+    auto passed = next && std::ranges::all_of(queues_, may) ? held.pass_to(next->whole()) : nullptr;
+    if (!passed)
         return false;
     waiter& next_owner = next->whole();
-    bool const may = std::ranges::all_of(
-        queues_, [&](auto const& each) { return each->may_hand_over(held, *next_owner.lock()->config); });
-    if (!may || !held.may_pass_to(*next_owner.lock()))
-        return false;
-    runtime& on = next_owner.lock()->config->on;
-    core::instant const now = on.loop().now();
-    void* const block = on.lease_blocks.try_take();
-    if (!block)
-        return false;
-    auto passed = held.pass_to(block, next_owner.lock(), next_owner.waited(now), next_owner.attempts());
     for (auto const& each : queues_)
-        each->pass_on(*passed, now);
+        each->pass_on(*passed);
     next->done();
     next_owner.receive(std::move(passed));
     return true;

@@ -223,24 +223,12 @@ void key_queue::let_readers_join()
 // rule S18
 bool key_queue::join(waiter& one)
 {
-    runtime& on = queues().on();
-    if (!readers_ || !one.lock()->config->kind.shared || !readers_->may_be_joined(*one.lock()))
-        return false;
-    void* const block = on.lease_blocks.try_take();
-    if (!block)
-        return false;
-    auto joined = readers_->join(block, one.lock(), one.waited(on.loop().now()), one.attempts());
+    auto joined = readers_ && one.lock()->config->kind.shared ? readers_->join(one) : nullptr;
     if (!joined)
         return false;
     drop(one);
     one.receive(std::move(joined));
     return true;
-}
-
-void key_queue::taken_back(acquirer const& by, core::node_set where)
-{
-    if (acquirer_ != &by)
-        changed_here(where);
 }
 
 void key_queue::acquirer_ended(acquirer const& by)
@@ -259,19 +247,12 @@ void key_queue::adopted(held_lease& held)
 // rule W4
 bool key_queue::hand_over(held_lease& held)
 {
-    if (!first())
+    waiter* const next = first();
+    auto passed = next && may_hand_over(held, *next->lock()->config) ? held.pass_to(*next) : nullptr;
+    if (!passed)
         return false;
-    waiter& next = *first();
-    runtime& on = queues().on();
-    core::instant const now = on.loop().now();
-    if (!may_hand_over(held, *next.lock()->config) || !held.may_pass_to(*next.lock()))
-        return false;
-    void* const block = on.lease_blocks.try_take();
-    if (!block)
-        return false;
-    auto passed = held.pass_to(block, next.lock(), next.waited(now), next.attempts());
-    pass_on(*passed, now);
-    next.receive(std::move(passed));
+    pass_on(*passed);
+    next->receive(std::move(passed));
     return true;
 }
 
@@ -280,10 +261,10 @@ bool key_queue::may_hand_over(held_lease const& held, lock_config const& next) c
     return holder_ == &held && local().may_hand_over(next.batch_policy, queues().on().loop().now());
 }
 
-void key_queue::pass_on(held_lease& passed, core::instant now)
+void key_queue::pass_on(held_lease& passed)
 {
     drop(*first());
-    local().hold(now);
+    local().hold(queues().on().loop().now());
     holder_ = &passed;
 }
 
@@ -356,22 +337,18 @@ acquirer* key_queues::new_acquirer() noexcept
 
 void key_queues::invalidated(unsigned node, std::optional<std::string_view> key)
 {
-    auto const tell = [node](key_state& known) { static_cast<key_queue&>(known).invalidated(node); };
-    auto const tell_of_leader = [node](key_state& known) {
-        static_cast<key_queue&>(known).leader_changed(core::node_set(node));
-    };
-    auto const beside = [&](std::string_view suffix) {
-        return key->ends_with(suffix) ? find(key->substr(0, key->size() - suffix.size())) : nullptr;
-    };
+    auto const queue = [](auto const& known) -> key_queue& { return static_cast<key_queue&>(*known); };
     if (!key) {
         for (auto const& any : all()) {
-            tell(*any);
-            tell_of_leader(*any);
+            queue(any).invalidated(node);
+            queue(any).leader_changed(core::node_set(node));
         }
     } else if (auto const known = find(*key)) {
-        tell(*known);
-    } else if (auto const led = beside(kind::leader_suffix)) {
-        tell_of_leader(*led);
+        queue(known).invalidated(node);
+    } else if (key->ends_with(kind::leader_suffix)) {
+        key->remove_suffix(kind::leader_suffix.size());
+        if (auto const led = find(*key))
+            queue(led).leader_changed(core::node_set(node));
     }
 }
 

@@ -80,7 +80,7 @@ public:
     /// May the ending lease go to the first waiter, as far as other clients are concerned?
     [[nodiscard]] bool may_hand_over(held_lease const&, lock_config const& next) const;
     /// The first waiter has got the lease.
-    void pass_on(held_lease&, core::instant now);
+    void pass_on(held_lease&);
     ///@}
 
     /// \name What an acquirer tells
@@ -89,7 +89,6 @@ public:
     void drop(waiter&) override;
     void won(acquirer&, held_lease&) override;
     void acquirer_ended(acquirer const&) override;
-    void taken_back(acquirer const&, core::node_set) override;
     ///@}
 
     /// \name What a lease tells

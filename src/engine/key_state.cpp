@@ -88,21 +88,6 @@ std::vector<node_outcome> key_state::last_attempt(std::vector<std::string> const
     return table_.outcomes(tables(), nodes, key().several);
 }
 
-void key_state::publish(std::vector<node_report>& rows) noexcept
-{
-    table_.publish(tables(), rows);
-}
-
-void key_state::publish_success(std::vector<node_report>& rows) noexcept
-{
-    table_.publish_success(tables(), rows);
-}
-
-void key_state::note_holder(unsigned node, unsigned nodes, kind::key_observation const& seen) noexcept
-{
-    table_.note_holder(tables(), node, nodes, seen);
-}
-
 /// With the guard held.
 boost::intrusive_ptr<key_state> key_index::share(key_state& known)
 {

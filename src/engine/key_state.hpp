@@ -66,9 +66,12 @@ public:
 
     /// \name Knowledge from attempts
     ///@{
-    void publish(std::vector<node_report>& rows) noexcept;
-    void publish_success(std::vector<node_report>& rows) noexcept;
-    void note_holder(unsigned node, unsigned nodes, kind::key_observation const&) noexcept;
+    void publish(std::vector<node_report>& rows) noexcept { table_.publish(tables(), rows); }
+    void publish_success(std::vector<node_report>& rows) noexcept { table_.publish_success(tables(), rows); }
+    void note_holder(unsigned node, unsigned nodes, kind::key_observation const& seen) noexcept
+    {
+        table_.note_holder(tables(), node, nodes, seen);
+    }
     /// Returns the highest fence on any node that this client has seen.
     [[nodiscard]] virtual std::uint64_t highest_number() const { return highest_number_; }
     virtual void note_number(std::uint64_t seen) { highest_number_ = std::max(highest_number_, seen); }

@@ -24,16 +24,6 @@ lock_descriptor::lock_descriptor(std::shared_ptr<lock_config const> its_config,
     key->expect_keys(config->key_ttl);
 }
 
-std::string const& lock_descriptor::name() const
-{
-    return key->name();
-}
-
-redis::lock_key lock_descriptor::redis_key() const
-{
-    return key->key();
-}
-
 std::vector<node_outcome> lock_descriptor::last_attempt() const
 {
     return key->last_attempt(config->settings.names);

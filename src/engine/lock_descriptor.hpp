@@ -25,8 +25,8 @@ struct lock_descriptor {
     std::shared_ptr<lock_descriptor> successor{}; ///< the same lock, of the next nodes; guarded by the engine
 
     [[nodiscard]] engine& client() const { return *config->client; }
-    [[nodiscard]] std::string const& name() const;
-    [[nodiscard]] redis::lock_key redis_key() const;
+    [[nodiscard]] std::string const& name() const { return key->name(); }
+    [[nodiscard]] redis::lock_key redis_key() const { return key->key(); }
     [[nodiscard]] std::vector<node_outcome> last_attempt() const;
     [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::acquiring) const;
 };

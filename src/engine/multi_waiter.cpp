@@ -219,17 +219,6 @@ void multi_waiter::acquirer_ended(acquirer const&)
     done();
 }
 
-void multi_waiter::taken_back(acquirer const& by, core::node_set where)
-{
-    for (auto const& each : queues_)
-        each->taken_back(by, where);
-}
-
-kind::lock_kind const& multi_waiter::kind_of_one() const
-{
-    return whole_.lock()->config->kind.counts() ? kind::fenced : kind::plain;
-}
-
 /// With one name after the other.
 void multi_waiter::go_on()
 {
@@ -250,7 +239,8 @@ void multi_waiter::prepare()
     options.progress_within.reset();
     if (whole_.limited())
         options.retry.outage_patience = std::chrono::years{1}; // its limit ends it
-    alone_ = std::make_shared<lock_config const>(its.client, its.on, its.settings, options, kind_of_one());
+    alone_ = std::make_shared<lock_config const>(its.client, its.on, its.settings, options,
+                                                 its.kind.counts() ? kind::fenced : kind::plain);
     given_up_.reserve(parts_.size() * redis::nonce_length);
 }
 
@@ -312,7 +302,7 @@ void multi_waiter::give_back(core::node_set where) noexcept
         try {
             nonce const owner(std::string_view(nonces).substr(i * redis::nonce_length, redis::nonce_length));
             on().clean.start(on().clean.prepare(),
-                             {{queues_[i], &kind_of_one(), owner}, on().loop().now() + alone_->key_ttl},
+                             {{queues_[i], &alone_->kind, owner}, on().loop().now() + alone_->key_ttl},
                              where);
         } catch (std::bad_alloc const&) { // the keys expire by themselves
         }

@@ -59,7 +59,6 @@ private:
     void drop(waiter&) override {}
     void won(acquirer&, held_lease&) override;
     void acquirer_ended(acquirer const&) override;
-    void taken_back(acquirer const&, core::node_set) override;
     [[nodiscard]] bool reclaim(errc cause) override;
     [[nodiscard]] std::string_view given_up() const override { return given_up_; }
     void expire() override;
@@ -77,7 +76,6 @@ private:
     void start_over();
     void give_back(core::node_set where) noexcept;
     void fail(boost::system::error_code);
-    [[nodiscard]] kind::lock_kind const& kind_of_one() const;
     [[nodiscard]] runtime& on() const { return whole_.lock()->config->on; }
 
     key_state& names_;

@@ -10,7 +10,6 @@
 #include "engine/waiter.hpp"
 #include "kind/kind.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace redlock::detail {
@@ -56,7 +55,6 @@ struct pause_reason {
     core::instant not_before{}; ///< the lock is left to others until then
     bool unqueued = false;      ///< the waiter takes no position
     bool in_front = false;      ///< the waiter has lost a claim, and enters the queue in front
-    core::node_set granted{};   ///< nodes that granted the last vote, which is taken back
 };
 
 /// The step that follows an event of a pause.

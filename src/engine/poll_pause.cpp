@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/poll_pause.hpp"
 
+#include "engine/waiter.hpp"
 #include "net/machine.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
@@ -21,19 +22,15 @@ bool poll_pause::begin(pause_reason const& reason)
         return false; // a vote finds out whether they have the lock
     type_ = &wanted_.lock().config->kind;
     offers_ = reason.why == pause_reason::cause::others_first;
-    granted_ = reason.granted;
+    refused_ = reason.why == pause_reason::cause::refused;
+    granted_ = refused_ ? last_.votes().answered() : core::node_set();
+    granted_.erase(last_.refused());
     core::instant const now = runtime_.loop().now();
     if (offers_)
         pause_.begin(now, pace(), runtime_.open_window_length());
     else
         pause_.begin(now, pace(), wanted_.refusals, runtime_.loop().machine().random_bits());
     probe_in_the_way(); // a lease may be over before this one votes again
-    return true;
-}
-
-bool poll_pause::serve(waiter& next)
-{
-    type_ = &next.lock()->config->kind;
     return true;
 }
 
@@ -72,13 +69,20 @@ void poll_pause::on_answer(node_answer const& got)
     auto const found = type_->read_observation(got.what, got.reply);
     wanted_.saw(got.node, nodes().size(), found);
     if (found.gone && !offers_)
-        return vote_soon();
+        return refused_ && last_.reached().contains(got.node) ? look_elsewhere(got.node) : vote_soon();
     if (!found.left)
         return;
     offers_ = false;
     auto const left = std::min<core::duration>(*found.left, wanted_.lock().config->key_ttl);
     pause_.found_held(left, runtime_.loop().now(), runtime_.loop().machine().random_bits());
     listener_.on_step(pause_step::wait);
+}
+
+/// The vote was granted there after the attempt was decided: the key that is gone was our own.
+void poll_pause::look_elsewhere(unsigned node)
+{
+    granted_.insert(node);
+    probe_in_the_way();
 }
 
 void poll_pause::on_key_changed(unsigned)

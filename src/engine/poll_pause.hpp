@@ -4,11 +4,13 @@
 #include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "core/vote_pause.hpp"
+#include "engine/attempt.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pause.hpp"
 #include "engine/replies.hpp"
 #include "engine/round.hpp"
 #include "engine/runtime.hpp"
+#include "engine/waiter.hpp"
 #include "kind/kind.hpp"
 #include "net/connect.hpp"
 #include "redis/command.hpp"
@@ -21,12 +23,12 @@ namespace redlock::detail {
 /// W2), or for an open window that is left to other clients (rule W5).
 class poll_pause final : public pause, private round<poll_pause> {
 public:
-    poll_pause(runtime& on, acquisition& wanted, pause_listener& listener)
-        : runtime_(on), wanted_(wanted), listener_(listener)
+    poll_pause(runtime& on, acquisition& wanted, attempt const& last, pause_listener& listener)
+        : runtime_(on), wanted_(wanted), last_(last), listener_(listener)
     {}
 
     [[nodiscard]] bool begin(pause_reason const&) override;
-    [[nodiscard]] bool serve(waiter& next) override;
+    [[nodiscard]] bool serve(waiter&) override { return true; }
     void end() override { open_round(); }
     void on_time() override { listener_.on_step(pause_step::vote_meeting_node_first); }
     void on_key_changed(unsigned node) override;
@@ -50,17 +52,19 @@ private:
 
     void probe_in_the_way();
     void probe(unsigned node);
+    void look_elsewhere(unsigned node);
     void vote_soon();
     [[nodiscard]] core::vote_pause::pace pace() const;
 
     runtime& runtime_;
     acquisition& wanted_;
+    attempt const& last_;
     pause_listener& listener_;
     kind::lock_kind const* type_ = nullptr;
     core::vote_pause pause_;
-    core::node_set
-        granted_;         ///< nodes without news: the last vote was granted there, and the key goes with it
-    bool offers_ = false; ///< it leaves an open window, and nobody has come yet
+    core::node_set granted_; ///< nodes that tell no news: the key there is the last vote's, and goes with it
+    bool refused_ = false;   ///< the last attempt was for this waiter
+    bool offers_ = false;    ///< it leaves an open window, and nobody has come yet
 };
 
 extern template class round<poll_pause>; // in poll_pause.cpp

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/queue_pause.hpp"
 
+#include "engine/lock_config.hpp"
 #include "engine/nonce_source.hpp"
+#include "engine/waiter.hpp"
 #include "kind/semaphore.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
@@ -61,7 +63,6 @@ bool queue_pause::enter_somewhere()
         return false;
     node_ = *node;
     connection_ = nodes().at(node_).connection();
-    standing_ = true;
     called_ = false;
     told_.reset();
     free_ = {};
@@ -106,7 +107,7 @@ void queue_pause::ask()
 // rule Q12
 void queue_pause::end()
 {
-    if (!std::exchange(standing_, false))
+    if (!stands())
         return;
     hook.unlink();
     open_round();
@@ -123,7 +124,6 @@ remote_handoff const& queue_pause::take_handoff()
     core::instant const now = runtime_.loop().now();
     if (handoff_.passed && !type_->has_permits)
         wanted_.awaited_key().local().passing().continued(*handoff_.passed + runtime_.round_trip(), now);
-    standing_ = false;
     hook.unlink();
     open_round();
     return handoff_;
@@ -149,7 +149,7 @@ void queue_pause::on_time()
 
 void queue_pause::on_nodes_changed()
 {
-    if (standing_ && !called_)
+    if (stands() && !called_)
         (void)stays();
 }
 
@@ -240,7 +240,7 @@ void queue_pause::answer_call(std::string_view permits)
 
 void queue_pause::on_answer(node_answer const& got)
 {
-    if (got.late || !standing_ || called_)
+    if (got.late || !stands() || called_)
         return;
     if (got.what == kind::request::time_left)
         return on_time_left(got);
@@ -292,7 +292,7 @@ void queue_pause::refused(node_answer const& got)
 
 void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failure const&)
 {
-    if (what == kind::request::enter && !late && standing_ && !called_)
+    if (what == kind::request::enter && !late && stands() && !called_)
         move_on();
 }
 
@@ -315,7 +315,7 @@ void queue_pause::tell_position()
 void queue_pause::look_elsewhere()
 {
     free_ = {};
-    for (unsigned i = 0; i != nodes().size() && standing_; ++i) {
+    for (unsigned i = 0; i != nodes().size() && stands(); ++i) {
         if (i == node_ || !nodes().at(i).ensure_can_send_now())
             continue;
         nodes().at(i).track();

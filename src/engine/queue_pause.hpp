@@ -6,6 +6,7 @@
 #include "core/tally.hpp"
 #include "engine/attempt.hpp"
 #include "engine/key_state.hpp"
+#include "engine/lock_config.hpp"
 #include "engine/lock_descriptor.hpp"
 #include "engine/node_group.hpp"
 #include "engine/pause.hpp"
@@ -47,7 +48,7 @@ public:
     [[nodiscard]] bool drained() const override { return round::drained(); }
 
     /// Was the lock handed to this position?
-    [[nodiscard]] bool called() const { return standing_ && called_; }
+    [[nodiscard]] bool called() const { return stands() && called_; }
     /// Returns what was handed over. There is no position to leave any more.
     [[nodiscard]] remote_handoff const& take_handoff();
 
@@ -73,6 +74,7 @@ private:
     [[nodiscard]] std::string_view nonce_text() const override { return handoff_.next_owner.text(); }
     void on_call(kind::call const&) override;
 
+    [[nodiscard]] bool stands() const { return hook.is_linked(); }
     [[nodiscard]] lock_config const& config() const { return *wanted_.lock().config; }
     [[nodiscard]] bool stays();
     [[nodiscard]] bool enter_somewhere();
@@ -111,7 +113,6 @@ private:
     std::optional<std::uint64_t> told_{}; ///< how many stand before it
     std::uint32_t connection_ = 0;        ///< the position ends with it
     unsigned node_ = 0;
-    bool standing_ = false;
     bool in_front_ = false; ///< it is to be the first; until it is known where it stands
     bool heard_ = false;    ///< was the server to tell of the key when it was asked last?
     bool owned_ =

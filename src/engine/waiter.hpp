@@ -42,6 +42,12 @@ public:
     [[nodiscard]] bool waits() const { return !asks_once(); }
     /// Does it take a position in the queue of its name?
     [[nodiscard]] bool wants_position() const { return waits() && lock_->config->queues(); }
+    /// Returns for how long it goes on without a majority. A limit of its own ends it, if there is one.
+    [[nodiscard]] core::duration outage_patience() const
+    {
+        return limited_ ? core::duration::max()
+                        : core::duration(lock_->config->options.retry.outage_patience);
+    }
     [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
 
     void attempt_began() { ++attempts_; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -741,6 +742,26 @@ BOOST_AUTO_TEST_CASE(shutdown_gives_the_key_of_all_back)
     check_that_no_key_is_left();
     for (lease const& each : held)
         BOOST_TEST(!each.valid());
+}
+
+/// An attempt that waits for the queue node alone is decided when the time of the operation is up.
+// rules Q10 and V4
+BOOST_AUTO_TEST_CASE(majority_at_the_end_of_the_limit_counts)
+{
+    contender& one = add_reader();
+    one.release();
+    pass(100ms);
+    net.between(0, meeting_node(net, "seat")).latency = 1h;
+    std::optional<error_code> ended;
+    lease held;
+    one.shared->shared().acquire_for(2ms, [&](error_code ec, lease got) {
+        ended = ec;
+        held = std::move(got);
+    });
+    pass(1s);
+    BOOST_TEST_REQUIRE(ended.has_value());
+    BOOST_TEST(*ended == error_code());
+    BOOST_TEST(held.valid());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -175,6 +175,28 @@ BOOST_AUTO_TEST_CASE(two_contenders_take_turns)
     BOOST_TEST(leases[1] * 4 > leases[0]);
 }
 
+/// An attempt may be decided before a slow node has granted its vote. The key there is our own, and goes with the vote.
+// rule W2
+BOOST_AUTO_TEST_CASE(slow_node_that_grants_is_not_taken_for_free)
+{
+    for (std::size_t refusing = 0; refusing != net.size(); ++refusing) {
+        std::size_t const occupied = (refusing + 1) % net.size();
+        std::size_t const slow = (refusing + 2) % net.size();
+        net.at(refusing).redis.is.forbidden = {"set"};
+        say(occupied, {"SET", "seat", std::string(32, 'f')});
+        contender& one = add(patient());
+        net.between(static_cast<unsigned>(all.size() - 1), slow).latency = 20ms;
+        one.acquire();
+        pass(1s);
+        BOOST_TEST(one.told->held_here.size() < 6U);
+        BOOST_TEST(!one.ended.has_value());
+        one.stop.emit(asio::cancellation_type::terminal);
+        pass(100ms);
+        net.at(refusing).redis.is.forbidden.clear();
+        say(occupied, {"DEL", "seat"});
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
