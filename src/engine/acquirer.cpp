@@ -138,8 +138,10 @@ void acquirer::go_on()
     // A connection was closed, of which we heard, and went on from there.
     if (std::pair(phase_, attempt_.round_number()) != before)
         return;
+    if (!nodes().awaits_voters(lock()))
+        return vote();
     bool const enough = nodes().has_majority(lock());
-    if (!nodes().awaits_voters(lock()) || (enough && queue_.called()))
+    if (enough && queue_.called())
         return vote();
     core::instant const now = runtime_.loop().now();
     if (phase_ != phase::connecting)

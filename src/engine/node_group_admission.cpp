@@ -53,8 +53,9 @@ void node_group::connect_for(lock_descriptor const& lock)
 
 bool node_group::awaits_voters(lock_descriptor const& lock) const
 {
-    bool const complete = has_majority(lock) && !(lock.config->kind.marked && has_newcomers());
-    return !complete && unsettled() != 0;
+    if (unsettled() == 0)
+        return false;
+    return !has_majority(lock) || (lock.config->kind.marked && has_newcomers());
 }
 
 // rules N5 and F6
