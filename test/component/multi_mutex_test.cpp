@@ -492,6 +492,29 @@ BOOST_AUTO_TEST_CASE(sixty_four_names_are_locked_and_given_back)
     BOOST_TEST(keys().empty());
 }
 
+/// A waiter behind an operation on several names finds the reason in the table of its own lock.
+BOOST_AUTO_TEST_CASE(waiter_behind_set_is_told_which_nodes_are_missing)
+{
+    contender& one = add();
+    (void)try_one(one, "a");
+    for (unsigned n = 0; n != net.size(); ++n)
+        net.kill(n);
+    auto const set = begin_to_want(multi_mutex(*one.locks, {"a", "b"}, options));
+    pass(100ms);
+    mutex const alone(*one.locks, "a", options);
+    BOOST_TEST(!set->ended.has_value());
+    BOOST_TEST(alone.last_attempt().empty());
+    std::optional<error_code> ended;
+    alone.acquire_for(100ms, [&](error_code ec, lease) { ended = ec; });
+    pass(200ms);
+    BOOST_TEST_REQUIRE(ended.has_value());
+    BOOST_TEST(*ended == errc::timed_out);
+    auto const table = alone.last_attempt();
+    BOOST_TEST_REQUIRE(table.size() == 3U);
+    for (node_outcome const& row : table)
+        BOOST_TEST((row.result == node_result::unreachable));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(fenced_multi_mutexes, multi_fixture)
@@ -555,27 +578,6 @@ BOOST_AUTO_TEST_CASE(name_that_one_node_lost_is_set_again)
     pass(2s);
     BOOST_TEST(set->held.valid());
     BOOST_TEST(nodes_with("b", set->held.nonce()) == 3U);
-}
-
-/// A waiter behind an operation on several names finds the reason in the table of its own lock.
-BOOST_AUTO_TEST_CASE(waiter_behind_set_is_told_which_nodes_are_missing)
-{
-    contender& one = add();
-    (void)try_one(one, "a");
-    for (unsigned n = 0; n != net.size(); ++n)
-        net.kill(n);
-    auto const set = begin_to_want(multi_mutex(*one.locks, {"a", "b"}, options));
-    pass(100ms);
-    mutex const alone(*one.locks, "a", options);
-    std::optional<error_code> ended;
-    alone.acquire_for(100ms, [&](error_code ec, lease) { ended = ec; });
-    pass(200ms);
-    BOOST_TEST_REQUIRE(ended.has_value());
-    BOOST_TEST(*ended == errc::timed_out);
-    auto const table = alone.last_attempt();
-    BOOST_TEST_REQUIRE(table.size() == 3U);
-    for (node_outcome const& row : table)
-        BOOST_TEST((row.result == node_result::unreachable));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
