@@ -42,7 +42,7 @@ acquirer::acquirer(runtime& on, pool<acquirer>& home)
       poll_(on, wanted_, attempt_, *this)
 {}
 
-/// Lets others go first if this client has had the lock, or if it is left to them (rules W5 and Q19). A client that knows of
+/// The lock may be left to other clients (rules W5 and Q19). The acquirer then pauses before it votes. A client that knows of
 /// rivals enters the queue at once (rule Q15).
 // rules W5 and Q15
 void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core::start_mode how)
@@ -65,8 +65,8 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
                .not_before = left_free ? free_until : now});
 }
 
-/// An attempt goes on for the next waiter if that one's keys live as long, and a pause if that one can wait there. Otherwise
-/// the next attempt begins a little later: whole queues leave at once.
+/// A running attempt serves the next waiter if both waiters have the same terms. A pause serves the next waiter if that waiter
+/// can keep the position, or polls. Otherwise a new attempt begins in the next turn, because whole queues may leave at once.
 void acquirer::serve(waiter& next_waiter)
 {
     bool const same = same_terms(lock(), *next_waiter.lock());
@@ -110,7 +110,8 @@ bool acquirer::tell_of_nodes(lock_descriptor const& of)
 {
     if (phase_ == phase::voting)
         return false;
-    bool const is_told = phase_ == phase::backing_off && of.key == lock().key; // by the last attempt
+    // After a failed attempt (backing_off) the key's table already has the reason.
+    bool const is_told = phase_ == phase::backing_off && of.key == lock().key;
     if (!is_told)
         attempt_.tell_of_nodes(of);
     return true;
@@ -135,7 +136,7 @@ void acquirer::go_on()
     auto const before = std::pair(phase_, attempt_.round_number());
     nodes().hasten_for(lock());
     nodes().connect_for(lock());
-    // A connection was closed, of which we heard, and went on from there.
+    // Connecting may close a connection, and its event may already have advanced this acquirer.
     if (std::pair(phase_, attempt_.round_number()) != before)
         return;
     if (!nodes().awaits_voters(lock()))
@@ -147,7 +148,7 @@ void acquirer::go_on()
     if (phase_ != phase::connecting)
         connecting_since_ = now;
     enter(phase::connecting);
-    // Once, however often connections fail meanwhile, and are made anew.
+    // The connect timeout runs once, even if connections fail and are made again meanwhile.
     core::duration const left =
         core::remaining(connecting_since_ + runtime_.its.settings().connect_timeout, now);
     runtime_.loop().schedule_after(*this, enough ? std::min(lock().config->node_timeout, left) : left);
@@ -169,7 +170,7 @@ void acquirer::vote()
     attempt_.start(wanted_.current_waiter->lock(), meeting_node_first, wanted_.owner->given_up());
 }
 
-/// The next one is asked for, if there is one.
+/// Drops the current waiter, and makes the next waiter current. Returns the dropped waiter.
 waiter& acquirer::drop_waiter()
 {
     waiter& done = *wanted_.current_waiter;

@@ -98,7 +98,7 @@ std::string to_words(core::node_history const& known)
     return "re-synchronised or promoted";
 }
 
-/// No lock was made yet: the smallest default counts.
+/// This value means that no lock has been made yet. Then the smallest default slack counts, see set_forward.
 constexpr core::duration unknown_slack = core::duration::max();
 
 } // namespace
@@ -199,8 +199,8 @@ std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts 
     return {};
 }
 
-/// An admitted name keeps the vote also while its node is away: otherwise two names of one server would alternate, and its
-/// answers under both could be counted twice.
+/// Returns the other node that was admitted last under this run id. An absent node keeps its entry. Otherwise two names of one
+/// server would take turns, and both could count.
 // rule N3
 std::optional<unsigned> admissions::same_server(unsigned node, std::string const& run_id) const
 {

@@ -53,7 +53,7 @@ public:
     {
         return records_[node].known.last == core::node_history::event::met_promoted;
     }
-    /// The node's data tell since when a client has been waiting for that.
+    /// Notes since when the quarantine of the promoted node has run, as the node's marker records.
     void learn_past(unsigned node, core::instant since)
     {
         records_[node].known = core::known_since(records_[node].known, since);

@@ -14,7 +14,7 @@ namespace redlock::detail {
 
 template class round<attempt>;
 
-/// Asks the rendezvous node first, where contending clients find out which of them may go on.
+/// Asks the meeting node before the other nodes. The meeting node's answer decides which of several clients goes on.
 // rule W3
 void attempt::ask_meeting_node_first(unsigned node)
 {
@@ -319,8 +319,7 @@ attempt::step attempt::fail_vote(unsigned node, kind::request what, net::failure
     return votes_.voted(node, core::vote::failed);
 }
 
-/// If the rendezvous node refuses, a rival was first there, and asks the other nodes now. This attempt leaves them to
-/// the rival, so that one of both succeeds.
+/// A refusal by the meeting node means that a rival was there first. This attempt gives way, so that one of the two succeeds.
 void attempt::act_on_vote(unsigned node, step then)
 {
     if (!meeting_node_first_ || then != step::pending)

@@ -64,11 +64,11 @@ std::shared_ptr<engine> engine::successor() const
         std::scoped_lock const guard(successor_guard_);
         return next_;
     }();
-    auto further = its->successor(); // there was no memory for leaving the keys to that
+    auto further = its->successor(); // without memory, no keys were left to the further engine
     return further ? further : its;
 }
 
-/// As long as the lock is there, so that what its attempts come to is found again.
+/// Keeps the successor for as long as the lock lives, so that the results of the lock's attempts are found again.
 std::shared_ptr<lock_descriptor> engine::successor_of(lock_descriptor& lock)
 {
     auto const its = successor();

@@ -146,8 +146,8 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
     return duty;
 }
 
-/// The clock may have run out before the timer did. What `valid()` denied must neither be extended, which would keep other
-/// clients waiting (rule H7), nor end as a clean release.
+/// The deadline may pass before the timer runs. An expired lease must not be extended, which would keep other clients waiting
+/// (rule H7). An expired lease must not end as a clean release either. Returns whether the lease is over.
 bool held_lease::take_up_or_end()
 {
     if (look_at_clock(on().loop().read_clock()) == core::lease_machine::duty::tell_lost)
@@ -183,7 +183,7 @@ void held_lease::watch_on(unsigned node)
         send(node, kind::request::owner);
 }
 
-/// A node forgets with the connection whom it was to tell, and of changes meanwhile nobody has heard.
+/// A node reports changes only on the connection that asked for reports. Changes before the new connection were not reported.
 void held_lease::on_usable(unsigned node)
 {
     reached_.insert(node); // commands that waited for the connection are sent
@@ -208,8 +208,8 @@ void held_lease::on_watch(node_answer const& got)
         check_ownership();
 }
 
-/// On nodes where the key was not ours before, rivals come and go: each extension would wake them, and each of them would
-/// wake us.
+/// Rivals come and go on nodes where the key was not ours before. Each extension would wake the rivals, and each rival would
+/// wake this client.
 // rule W6
 void held_lease::invalidated(unsigned node)
 {
@@ -249,7 +249,7 @@ void held_lease::keep(unsigned node, node_report&& said) noexcept
         history_.keep(lock().key->tables(), facts(), node, std::move(said), on().loop().now());
 }
 
-/// Their time is over.
+/// Notes that the time of these nodes is over.
 void held_lease::keep_silence(core::node_set those) noexcept
 {
     for (unsigned i = 0; i != nodes().size(); ++i) {

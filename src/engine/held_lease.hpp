@@ -251,7 +251,8 @@ private:
     void keep_silence(core::node_set) noexcept;
 
     // Small members stand first, in the padding of the status.
-    bool taken_back_ : 1 = false; ///< or another lease has to
+    /// No deletion is owed: the keys are being deleted, stay on purpose, or belong to another lease.
+    bool taken_back_ : 1 = false;
     bool begun_ : 1 = false;
     bool shut_down_ : 1 = false;  ///< ended by its client's end
     bool downgraded_ : 1 = false; ///< or it has the key of a lease that was

@@ -14,7 +14,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// How often it looks whether nodes have been connected.
+/// The pause between two looks at whether nodes have been connected.
 constexpr core::duration look_again = std::chrono::milliseconds{2};
 
 } // namespace
@@ -28,7 +28,7 @@ void held_lease::await_end(wait_op& w)
     waiting_.push_back(w);
 }
 
-/// For an operation that comes after the end.
+/// Returns the error for an operation that comes after the end.
 errc held_lease::why_over() const
 {
     return shut_down_ ? errc::shut_down : is_lost() ? errc::lease_lost : errc::released;
@@ -99,7 +99,8 @@ void held_lease::release_keys(errc why, wait_op* waits)
     if (others)
         return finish_all(waiting_, {});
     start_release(lock().config->queues() && !on().life.closing());
-    free_local_queue(); // words of keys come until the connections end
+    // Nodes report key changes until the connections end. The queue must not pass such reports to this lease.
+    free_local_queue();
 }
 
 void held_lease::abort(boost::system::error_code why)
@@ -164,9 +165,9 @@ void held_lease::take_back()
 void held_lease::detach()
 {
     take_up();
-    if (downgraded_) // no client may go on with it
+    if (downgraded_) // an adopting client would not know which downgrades are under way
         return handle_gone();
-    taken_back_ = true; // its keys stay, also where it turned out to be lost
+    taken_back_ = true; // the keys stay on the nodes, even if this lease is found to be lost
     if (take_up_or_end())
         return;
     bool const others = leave_group();
@@ -196,7 +197,7 @@ boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_descriptor> co
     return {::new (block) held_lease(lock, owner, fencing_token, lock->config->on.its.read_clocks())};
 }
 
-/// Its time begins with the first operation, not with the object.
+/// Begins an adopted lease. The time of the lease begins with the first operation, not with the object.
 // rule H9
 void held_lease::take_up()
 {

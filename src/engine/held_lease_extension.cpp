@@ -38,8 +38,8 @@ core::extension_answer counted(kind::answer::meaning said)
 
 template class round<held_lease>;
 
-/// An extension is not repeated for a lease that is over: it would come behind the release (rule R1). Nor is it if the time of
-/// the lease is over and nobody has told it yet (rule H7).
+/// An extension of a lease that is over would follow the release (rule R1). An extension after the deadline would prolong a
+/// lost key (rule H7). Neither extension is repeated.
 // rule A7
 bool held_lease::repeats(unsigned, kind::request what, bool late) const
 {
@@ -107,7 +107,8 @@ void held_lease::extend(wait_op& w)
         leader().start_extension();
 }
 
-/// One that came too late for the last round, or before the nodes were connected.
+/// Does an operation wait for a round that has not begun? The operation came during the last round, or before the nodes were
+/// connected.
 bool held_lease::extension_awaited() const
 {
     return !follows() && !kept().extending() &&

@@ -77,7 +77,7 @@ bool held_lease::leave_group()
     auto const left = std::exchange(group_, nullptr);
     if (!left || left->members.size() == 1)
         return false;
-    taken_back_ = true; // it is theirs
+    taken_back_ = true; // the key belongs to the other members
     bool const led = &left->leader() == this;
     if (led)
         left->lead(left->next_leader());
@@ -87,7 +87,8 @@ bool held_lease::leave_group()
     return true;
 }
 
-/// Asks again: the answers to an open round come to the former leader.
+/// Becomes the member that renews the key. If a round is open, a new one starts, because the answers to the open round go to
+/// the former member.
 void held_lease::take_lead(held_lease& before)
 {
     bool const extending = before.kept().extending();
@@ -101,7 +102,7 @@ void held_lease::take_lead(held_lease& before)
     extending ? start_extension() : schedule();
 }
 
-/// To a follower that may lead, if there is one.
+/// Passes the renewal to a follower that may renew, if there is one.
 void held_lease::pass_lead()
 {
     if (!group_ || follows() || may_lead())
@@ -133,8 +134,8 @@ void held_lease::follow()
     schedule();
 }
 
-/// The key is lost to all of them, but not if only this one's time is over.
-/// \return null: to this one alone
+/// Ends the group if the key is lost to all members. If only this member's time is over, this member leaves the group.
+/// \return the group that has ended; null: the key is lost to this member alone
 boost::intrusive_ptr<reader_group> held_lease::end_group()
 {
     if (!group_ || follows() || kept().cause() == core::lease_machine::loss::hold_ended) {

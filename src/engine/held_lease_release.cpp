@@ -31,7 +31,7 @@ void held_lease::start_release(bool queues)
     release_on(nodes().all(), type().release_request());
 }
 
-/// Equal for each node, and when it is said again.
+/// The decision to leave the lock free is the same for each node and for each repetition.
 kind::queue_arguments held_lease::release_arguments() const
 {
     bool const leaves_free = parted()->leaves_free;
@@ -39,7 +39,7 @@ kind::queue_arguments held_lease::release_arguments() const
     return {.leaves_free = leaves_free, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
-/// The queue node is told first, so that nobody takes on the other nodes what is handed on.
+/// The queue node is told first. A new client could otherwise win the other nodes before the next owner's claim.
 /// \return false: there is no queue
 // rule Q11
 bool held_lease::release_in_queue(parting& leaves)
@@ -143,7 +143,7 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
         return;
     if (!why.unsent)
         reached_.insert(node); // with it a vote that waited for the connection, too
-    // Written, and confirmed by the others: it is the end of the client that keeps this answer from being read.
+    // The release was written, and other nodes have confirmed it. Only the client's end cuts off this answer.
     bool const cut_off = on().life.closed() && !why.unsent && parted()->tally.confirmed();
     if (!cut_off)
         fail_release(node, why);

@@ -151,7 +151,7 @@ void inspector::take_time_left(unsigned node, kind::key_observation const& seen)
         ask_for_readers(node);
 }
 
-/// To GET they are as good as any other data. The time is asked for again, so that it is theirs.
+/// GET cannot tell readers from any other data. The time is asked for again, so that this time is the readers'.
 // rule S4
 void inspector::ask_for_readers(unsigned node)
 {

@@ -96,7 +96,7 @@ void key_queue::stop_asking()
     ask_next();
 }
 
-/// Unless somebody is asked for, or has the key.
+/// Asks for the first waiter, unless the client asks for the lock already, or holds it.
 void key_queue::ask_next()
 {
     if (!local().asking() && !holder_ && first() && !queues().on().life.closing())
@@ -152,7 +152,7 @@ void key_queue::ask_for_more()
     }
 }
 
-/// So many at the head of the queue want permits, and the nodes are asked for them.
+/// Returns how many waiters at the head of the queue want permits, and are asked for.
 std::ptrdiff_t key_queue::count_asked_for() const
 {
     auto const next = std::ranges::find_if_not(queue_, [this](waiter const& one) {
@@ -180,7 +180,7 @@ void key_queue::fail(waiter& vain, boost::system::error_code why)
     vain.fail(why);
 }
 
-/// None of them can be asked for.
+/// Fails all waiters, because none of them can be asked for.
 void key_queue::fail_all(boost::system::error_code why)
 {
     while (waiter* const vain = first())
@@ -210,7 +210,7 @@ void key_queue::won(acquirer& by, held_lease& held)
     holder_ = &held;
 }
 
-/// Those at the head of the queue; the first who may not is asked for.
+/// Lets the waiters at the head of the queue join. The first waiter that may not join is asked for.
 void key_queue::let_readers_join()
 {
     while (first() && !local().asking() && join(*first()))

@@ -136,8 +136,8 @@ private:
     leader_listeners leader_listeners_;
     acquirer* acquirer_ = nullptr; ///< for the first waiter
     held_lease* holder_ = nullptr;
-    held_lease* readers_ = nullptr; ///< the one that leads those whom others may join
-    std::uint32_t tickets_ = 0;     ///< they go round
+    held_lease* readers_ = nullptr; ///< the lease that renews a readers' key which others may join
+    std::uint32_t tickets_ = 0;     ///< wraps around
 };
 
 /// All queues of a client, by the names of their keys.

@@ -47,7 +47,7 @@ void lifecycle::stop_waiting()
     check();
 }
 
-/// Not at once: the last release may have failed while a node is working off what else failed.
+/// The closer runs in a later turn. The last release may fail while a node still processes other failures.
 void lifecycle::check()
 {
     if (releasing_ == 0) // also when no rollback is waited for

@@ -36,7 +36,7 @@ bool is_about_nodes(boost::system::error_code ec)
     return ec == errc::contended || ec == errc::timed_out || ec == errc::no_quorum || ec == errc::too_slow;
 }
 
-/// Then it is not what the error tells of: others of this client had the lock.
+/// Was the attempt of this table won? Then the error is about something else: other operations of this client had the lock.
 bool was_won(std::vector<node_outcome> const& table)
 {
     auto const granted = std::ranges::count(table, node_result::granted, &node_outcome::result);

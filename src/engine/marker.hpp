@@ -46,7 +46,7 @@ public:
     [[nodiscard]] bool awaited() const { return awaited_; }
     /// As fenced commands name it; empty: not known.
     [[nodiscard]] std::string const& text() const { return text_; }
-    /// As the data tell it. Nothing: since ever.
+    /// Returns since when the node's memory is certain, according to its data. Empty: since ever.
     [[nodiscard]] std::optional<core::instant> const& certain_since() const { return certain_since_; }
 
     /// Takes over the marker that this client has seen there before.
@@ -56,7 +56,8 @@ public:
     /// A script has found another marker: the server is asked again for its identity and its marker.
     void missed() { stale_ = !text_.empty(); }
 
-    /// Why it is not known. The next attempt asks again: that may be mended under the standing connection.
+    /// Tells why the marker is not known, and forgets the refusal. The next attempt asks again, because the reason may be mended
+    /// under the standing connection.
     void explain(node_report& row);
 
 private:

@@ -20,7 +20,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// As long as the names are asked for all at once.
+/// Limits of the phase in which all names are asked for at once.
 constexpr unsigned most_refusals = 8;
 constexpr core::duration longest_try = std::chrono::seconds{1};
 
@@ -268,7 +268,7 @@ bool multi_waiter::has_taken() const
     return true;
 }
 
-/// As a whole, before a vote may take their place (rule Q5). Their keys stay.
+/// Gives up all taken leases, and keeps their keys, so that one vote can replace all keys (rule Q5).
 // rule M8
 void multi_waiter::give_up_for_all()
 {

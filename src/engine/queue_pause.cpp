@@ -220,8 +220,8 @@ void queue_pause::on_call(kind::call const& call)
         answer_call(call.permits);
 }
 
-/// The node answered after a call that it is over: it has put the position into the queue again, and calls it once more. No
-/// position may stand whose nonce claims or holds the lock.
+/// A position reply after a call withdraws the call. The node has put the position back, and will call the position again. A
+/// nonce that claims or holds the lock has no position.
 void queue_pause::forget_call()
 {
     handoff_.previous_owner = handoff_.next_owner;
@@ -252,8 +252,8 @@ void queue_pause::on_answer(node_answer const& got)
 void queue_pause::on_position(node_answer const& got)
 {
     auto const seen = type_->read_observation(got.what, got.reply);
-    if (got.answer.what != kind::answer::meaning::denied ||
-        !seen.left) // or it never goes, and nobody waits for it in a queue
+    // A key without a remaining time never expires, and no queue helps.
+    if (got.answer.what != kind::answer::meaning::denied || !seen.left)
         return refused(got);
     forget_call();
     wanted_.saw(got.node, nodes().size(), seen);
@@ -268,7 +268,7 @@ void queue_pause::on_position(node_answer const& got)
     moved();
 }
 
-/// Only now, as a server pays for each key that is read while it tracks; and then the key is read again.
+/// A server pays for each key that is read while the server tracks. So tracking starts here, and then the key is read again.
 void queue_pause::hear_of_changes()
 {
     nodes().at(node_).track();
@@ -296,7 +296,7 @@ void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failu
         move_on();
 }
 
-/// It stands nearer to the lock, or asks again at another time.
+/// The position or the time of the next question has changed. The observer hears when this waiter becomes the first.
 void queue_pause::moved()
 {
     if (told_ && *told_ != 0 && timing_.before() == 0)
@@ -310,7 +310,7 @@ void queue_pause::tell_position()
     wanted_.current_waiter->tell_position(*told_);
 }
 
-/// The key on the queue node outlives ours: the others may be free all the same.
+/// The key on the queue node may outlive the keys on the other nodes. So the other nodes are asked.
 // rule Q13
 void queue_pause::look_elsewhere()
 {

@@ -56,15 +56,16 @@ public:
     {
         return nodes_.at(node).may_subscribe() && nodes_.at(node).may_track();
     }
-    /// The channel of the present connection, which subscribes to it first. Only when the node is ready, and may call.
+    /// Returns the channel of the present connection, and subscribes the connection to this channel. The node must be ready, and
+    /// must be able to call.
     /// \throws std::bad_alloc, std::runtime_error no randomness
     [[nodiscard]] std::string const& channel(unsigned node);
     /// Does a position still stand, and can it be called, if it does not poll?
     // rule Q17
     [[nodiscard]] bool stands(unsigned node, std::uint32_t connection, bool polls);
     void enter(queued_waiter& one) { waiting_.insert(one); }
-    /// The node has refused a word about a line. It keeps none for a while; without the right to a lock's keys, none for that
-    /// lock.
+    /// The node has refused a queue command. This client does not use the node's queues for a while. If only this lock's keys
+    /// are forbidden, only this lock avoids the node's queues.
     void refused(unsigned node, key_state const& name, redis::resp_node const& why);
     /// Notes that these nodes refused a vote because others hold the lock, and not for want of memory.
     void have_memory(core::node_set nodes);
@@ -75,8 +76,8 @@ private:
         std::uint32_t connection = 0;
         std::string channel{}; ///< empty: none yet
         std::optional<server_error> refused{};
-        std::set<std::string, std::less<>> closed{}; ///< locks whose line the user may not use
-        core::instant asked_again_at{};              ///< if it refused a line
+        std::set<std::string, std::less<>> closed{}; ///< locks whose queue the user may not use
+        core::instant asked_again_at{};              ///< if the node refused a queue command
     };
     struct by_nonce {
         using type = std::string_view;

@@ -64,8 +64,8 @@ public:
         told_of_holder();
         tell_waiting(before, true);
     }
-    /// Its claim was lost: others that were quicker must not cost it its wait, but a waiter that can never win must not stay
-    /// the first. Returns whether it enters the queue in front.
+    /// The waiter has lost a claim. Others that were quicker must not cost the waiter its place. After two returns the waiter
+    /// goes to the end, because it may never win. Returns whether the waiter enters the queue in front.
     // rule Q9
     [[nodiscard]] bool come_back_in_front()
     {
@@ -96,7 +96,7 @@ public:
     virtual void receive(boost::intrusive_ptr<held_lease>) = 0;
     /// No longer in the queue, and without the lock: told in a task.
     virtual void fail(boost::system::error_code) = 0;
-    /// It waits behind so many others: of its client, or in line.
+    /// The waiter stands behind this many others, in its client or in the node's queue ("in_queue").
     virtual void tell_waiting(std::size_t before, bool in_queue) = 0;
 
 protected:
