@@ -49,32 +49,32 @@ lease_machine lease_machine::handed_over(lease_terms const& terms, instant now) 
     return next;
 }
 
-void lease_machine::follow(lease_machine const& leader)
+void lease_machine::follow(lease_machine const& renewer)
 {
     phase_ = lease_phase::held;
-    rely_on(leader.sent_);
+    rely_on(renewer.sent_);
     renew_after_ = duration::max();
-    seen_ = leader.seen_;
+    seen_ = renewer.seen_;
 }
 
-void lease_machine::lead(lease_machine const& leader)
+void lease_machine::become_renewer(lease_machine const& former)
 {
     lease_machine const mine = *this;
-    *this = leader;
+    *this = former;
     terms_ = mine.terms_;
     sent_ = mine.sent_;
     hold_left_ = mine.hold_left_;
     phase_ = lease_phase::held;
     extending_ = false;
-    rely_on(leader.sent_);
-    if (leader.renewal_planned() && renewal_planned())
-        renew_after_ = leader.renew_after_; // which may have been postponed
+    rely_on(former.sent_);
+    if (former.renewal_planned() && renewal_planned())
+        renew_after_ = former.renew_after_; // which may have been postponed
 }
 
-void lease_machine::lose_with(lease_machine const& leader)
+void lease_machine::lose_with(lease_machine const& renewer)
 {
-    refused_ = leader.refused_;
-    seen_ = leader.seen_;
+    refused_ = renewer.refused_;
+    seen_ = renewer.seen_;
     phase_ = lease_phase::lost;
 }
 

@@ -74,11 +74,11 @@ public:
     [[nodiscard]] lease_machine handed_over(lease_terms const& terms, instant now) const;
 
     /// Takes over the renewal by another lease, whose key is this one's, too (rule S18).
-    void follow(lease_machine const& leader);
+    void follow(lease_machine const& renewer);
     /// The other lease ends, and this one renews the key from now on. A round that is under way is forgotten.
-    void lead(lease_machine const& leader);
+    void become_renewer(lease_machine const& former);
     /// The other lease has lost the key.
-    void lose_with(lease_machine const& leader);
+    void lose_with(lease_machine const& renewer);
 
     /// Makes a lease that was granted elsewhere (rule H9): suspect until a round has found its key on a majority.
     [[nodiscard]] static lease_machine adopted(lease_terms const& terms, unsigned nodes, instant now);

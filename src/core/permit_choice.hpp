@@ -62,7 +62,7 @@ public:
             decide(its.given);
     }
     /// The queue node is not waited for any more. The first answer chooses.
-    void choose_first()
+    void stop_awaiting_chooser()
     {
         waits_ = false;
         if (!decided_ && first_)

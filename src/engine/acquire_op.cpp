@@ -30,7 +30,7 @@ void acquire_op::start(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit
     waiter::begin(std::move(lock), limit, runtime_.loop().now());
     handler_ = std::move(handler);
     result_ = {};
-    before_ = 0;
+    waiters_ahead_ = 0;
     held_here_ = false;
     phase_ = phase::waiting;
     runtime_.life.begin_operation(*this);
@@ -49,7 +49,7 @@ void acquire_op::enter()
         return wanted.enqueue(*this);
     }
     held_here_ = wanted.held_here();
-    before_ = wanted.waiting();
+    waiters_ahead_ = wanted.waiting();
     last_cause_ = errc::contended;
     fail(once_ ? errc::contended : errc::timed_out);
 }
@@ -96,7 +96,7 @@ void acquire_op::leave_queue()
         return;
     note_outage();
     held_here_ = queue().held_here();
-    before_ = static_cast<std::uint32_t>(queue().position(*this));
+    waiters_ahead_ = static_cast<std::uint32_t>(queue().position(*this));
     queue().leave(*this);
 }
 
@@ -201,8 +201,8 @@ std::string acquire_op::failure_text(std::vector<node_outcome> const& table) con
         text += ": " + to_string(table);
     if (held_here_)
         text += "; held by this client";
-    if (before_ != 0)
-        text += "; " + count(before_, "operation") + " of this client before it";
+    if (waiters_ahead_ != 0)
+        text += "; " + count(waiters_ahead_, "operation") + " of this client before it";
     return text;
 }
 

@@ -68,7 +68,7 @@ private:
     handler_type handler_;
     boost::intrusive_ptr<held_lease> lease_; ///< received, and not delivered yet
     boost::system::error_code result_;
-    std::uint32_t before_ = 0; ///< in the queue when it gave up
+    std::uint32_t waiters_ahead_ = 0; ///< in the queue when it gave up
     std::uint32_t generation_ = 0;
     phase phase_ = phase::idle;
     bool held_here_ = false; ///< when it gave up

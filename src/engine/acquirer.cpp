@@ -51,7 +51,7 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
     outage_.end();
     meeting_node_first_ = false;
     if (!owner.given_up().empty()) // it takes what carries these nonces
-        return go_on();
+        return connect_then_vote();
     core::instant const now = runtime_.loop().now();
     core::local_queue& local = wanted_.awaited_key().local();
     core::instant const free_until = local.passing().free_until();
@@ -59,7 +59,7 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
         local.passing().is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     if (!others_first && !local.has_rivals())
-        return go_on();
+        return connect_then_vote();
     wanted_.nobody_came = true;
     pause_for({.why = others_first ? pause_reason::cause::others_first : pause_reason::cause::rivals,
                .not_before = left_free ? free_until : now});
@@ -72,20 +72,20 @@ void acquirer::serve(waiter& next_waiter)
     bool const same = same_terms(lock(), *next_waiter.lock());
     bool const asks = phase_ == phase::voting || phase_ == phase::won;
     bool const pauses = phase_ == phase::pausing || queue_.called();
-    bool const goes_on = asks ? same : !pauses || now_->serve(next_waiter);
+    bool const goes_on = asks ? same : !pauses || pause_->serve(next_waiter);
     wanted_.current_waiter = &next_waiter;
     if (goes_on)
         return;
     meeting_node_first_ = asks && attempt_.asks_meeting_node_first();
-    asks ? take_back() : now_->end();
-    enter(phase::backing_off);
+    asks ? roll_back() : pause_->end();
+    set_phase(phase::backing_off);
     runtime_.loop().schedule_after(*this, core::duration::zero());
 }
 
 void acquirer::stop()
 {
     if (phase_ == phase::voting || phase_ == phase::won)
-        take_back();
+        roll_back();
     finish();
 }
 
@@ -121,17 +121,17 @@ void acquirer::expire()
 {
     switch (phase_) {
     case phase::connecting: return vote();
-    case phase::backing_off: return go_on();
+    case phase::backing_off: return connect_then_vote();
     case phase::pausing:
-        return core::reached(now_->due(), runtime_.loop().now()) ? now_->on_time()
-                                                                 : on_step(pause_step::vote);
+        return core::reached(pause_->due(), runtime_.loop().now()) ? pause_->on_time()
+                                                                   : on_step(pause_step::vote);
     default: return;
     }
 }
 
 /// The clock of an attempt starts when enough nodes can be asked: connecting is not paid from the lease.
 // rule V1
-void acquirer::go_on()
+void acquirer::connect_then_vote()
 {
     auto const before = std::pair(phase_, attempt_.round_number());
     nodes().hasten_for(lock());
@@ -147,7 +147,7 @@ void acquirer::go_on()
     core::instant const now = runtime_.loop().now();
     if (phase_ != phase::connecting)
         connecting_since_ = now;
-    enter(phase::connecting);
+    set_phase(phase::connecting);
     // The connect timeout runs once, even if connections fail and are made again meanwhile.
     core::duration const left =
         core::remaining(connecting_since_ + runtime_.its.settings().connect_timeout, now);
@@ -156,7 +156,7 @@ void acquirer::go_on()
 
 void acquirer::vote()
 {
-    enter(phase::held_up);
+    set_phase(phase::held_up);
     runtime_.loop().cancel(*this);
     if (!runtime_.limit.enter(*this))
         return;
@@ -189,7 +189,7 @@ void acquirer::fail_waiter(boost::system::error_code why)
 
 void acquirer::on_won()
 {
-    enter(phase::won);
+    set_phase(phase::won);
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
@@ -222,27 +222,27 @@ void acquirer::on_lost(errc cause)
         attempt_.measure(now);
     drop_ended_waiters(cause, census);
     if (!wanted_.current_waiter) {
-        take_back();
+        roll_back();
         return finish();
     }
     if (cause == errc::contended)
-        return refused();
+        return on_contended();
     if (cause == errc::no_quorum && census.quarantine_is_in_the_way()) // the rows are given away below
         nodes().warnings().waits_for_quarantine(lock().name(), attempt_.rows(), now);
-    take_back();
+    roll_back();
     wanted_.owner->reclaim(cause) ? finish() : back_off(cause);
 }
 
 /// Others have the lock.
 // rule Q9
-void acquirer::refused()
+void acquirer::on_contended()
 {
     auto const names = std::max<std::size_t>(wanted_.key->key().several.size(), 1);
     wanted_.awaited = most_refused(attempt_.rows(), names);
     wanted_.key->note_in_the_way(wanted_.awaited);
-    take_back();
+    roll_back();
     wanted_.met_others();
-    runtime_.registry.have_memory(attempt_.refused());
+    runtime_.registry.have_memory(attempt_.held_by_others());
     if (wanted_.owner->reclaim(errc::contended)) // the waiter goes on without this
         return finish();
     bool const claimed = attempt_.claims() && attempt_.claimed_name() == wanted_.awaited;
@@ -271,16 +271,16 @@ void acquirer::drop_ended_waiters(errc cause, core::node_census const& census)
     }
 }
 
-void acquirer::take_back()
+void acquirer::roll_back()
 {
-    if (auto const where = attempt_.take_back(); !where.empty())
+    if (auto const where = attempt_.roll_back(); !where.empty())
         wanted_.key->changed_here(where);
 }
 
 /// Waits for nodes.
 void acquirer::back_off(errc cause)
 {
-    enter(phase::backing_off);
+    set_phase(phase::backing_off);
     meeting_node_first_ = false;
     retry_policy const& policy = lock().config->options.retry;
     auto const first = std::max<core::duration>(policy.min_delay, 2 * runtime_.round_trip());
@@ -299,11 +299,11 @@ void acquirer::pause_for(pause_reason const& reason)
     auto const open = std::ranges::find_if(ways, [&](pause* each) { return each->begin(reason); });
     if (open == ways.end()) {
         wanted_.nobody_came = false;
-        return go_on();
+        return connect_then_vote();
     }
-    now_ = *open;
+    pause_ = *open;
     why_ = reason.why;
-    enter(phase::pausing);
+    set_phase(phase::pausing);
     if (!std::exchange(expects_pushes_, true))
         nodes().expect_pushes();
     watch_majority();
@@ -317,11 +317,11 @@ void acquirer::on_step(pause_step then)
     case pause_step::wait: return schedule_pause();
     case pause_step::claim: break; // the position goes with the claim
     case pause_step::vote_meeting_node_first: meeting_node_first_ = true; [[fallthrough]];
-    case pause_step::vote: now_->end(); break;
+    case pause_step::vote: pause_->end(); break;
     case pause_step::closed: return pause_for({.why = why_, .unqueued = true});
     }
-    enter(phase::backing_off); // the pause has ended
-    go_on();
+    set_phase(phase::backing_off); // the pause has ended
+    connect_then_vote();
 }
 
 /// Without a majority a claim cannot succeed (rule Q15). A quarantine ends by itself.
@@ -337,7 +337,7 @@ void acquirer::watch_majority()
 
 void acquirer::schedule_pause()
 {
-    core::instant due = now_->due();
+    core::instant due = pause_->due();
     if (auto const vain = vain_at(); vain && core::sooner(*vain, due, runtime_.loop().now()))
         due = *vain;
     runtime_.loop().schedule_finely(*this, due);
@@ -346,7 +346,7 @@ void acquirer::schedule_pause()
 std::optional<core::instant> acquirer::vain_at() const
 {
     auto const since = outage_.since(wanted_.current_waiter->started());
-    if (!since || wanted_.current_waiter->limited())
+    if (!since || wanted_.current_waiter->has_limit())
         return {};
     return *since + wanted_.current_waiter->outage_patience();
 }
@@ -356,9 +356,9 @@ void acquirer::nodes_changed()
     if (wanted_.current_waiter)
         nodes().hasten_for(lock());
     switch (phase_) {
-    case phase::connecting: return go_on();
+    case phase::connecting: return connect_then_vote();
     case phase::backing_off: return nodes().has_majority(lock()) ? vote() : void();
-    case phase::pausing: watch_majority(); return now_->on_nodes_changed();
+    case phase::pausing: watch_majority(); return pause_->on_nodes_changed();
     default: return;
     }
 }
@@ -366,16 +366,16 @@ void acquirer::nodes_changed()
 void acquirer::invalidated(unsigned node, key_state const& which)
 {
     if (phase_ == phase::pausing && &which == &wanted_.awaited_key())
-        now_->on_key_changed(node);
+        pause_->on_key_changed(node);
 }
 
 void acquirer::changed_here(core::node_set where)
 {
     if (phase_ == phase::pausing)
-        now_->on_changed_here(where);
+        pause_->on_changed_here(where);
 }
 
-void acquirer::enter(phase then)
+void acquirer::set_phase(phase then)
 {
     if (phase_ == phase::voting)
         runtime_.limit.leave();
@@ -388,7 +388,7 @@ void acquirer::finish()
 {
     if (!wanted_.current_waiter)
         wanted_.owner->acquirer_ended(*this);
-    enter(phase::draining);
+    set_phase(phase::draining);
     queue_.end();
     poll_.end();
     if (std::exchange(expects_pushes_, false))

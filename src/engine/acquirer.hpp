@@ -34,7 +34,7 @@ class acquirer final : private attempt_listener,
                        private pause_listener,
                        private core::timer,
                        private net::task,
-                       private limited {
+                       private throttled {
 public:
     acquirer(runtime&, pool<acquirer>& home);
     acquirer(acquirer const&) = delete;
@@ -59,7 +59,7 @@ public:
     /// if the nodes are being asked.
     [[nodiscard]] bool tell_of_nodes(lock_descriptor const&);
     /// Does it wait for others without a position in the queue?
-    [[nodiscard]] bool polls() const { return phase_ == phase::pausing && now_ == &poll_; }
+    [[nodiscard]] bool polls() const { return phase_ == phase::pausing && pause_ == &poll_; }
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
@@ -91,20 +91,21 @@ private:
 
     void expire() override;
     void run() override;
-    void enter(phase);
+    void set_phase(phase);
     void finish();
     void on_drained() override;
 
     /// \name Attempts
     ///@{
-    void go_on() override;
+    void on_admitted() override { connect_then_vote(); }
+    void connect_then_vote();
     void vote();
     void fail_waiter(boost::system::error_code);
     void on_won() override;
     void on_lost(errc cause) override;
-    void take_back();
+    void roll_back();
     void tell(errc result) const;
-    void refused();
+    void on_contended();
     void drop_ended_waiters(errc cause, core::node_census const&);
     waiter& drop_waiter();
     void back_off(errc cause);
@@ -126,7 +127,7 @@ private:
     attempt attempt_;
     queue_pause queue_;
     poll_pause poll_;
-    pause* now_ = &queue_;
+    pause* pause_ = &queue_;
     phase phase_ = phase::idle;
     pause_reason::cause why_{};       ///< it pauses
     bool meeting_node_first_ = false; ///< the next attempt asks first where contenders meet

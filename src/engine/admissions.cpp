@@ -20,34 +20,34 @@ constexpr core::duration replica_resolution = std::chrono::seconds{2};
 /// By a server's own defaults.
 constexpr std::chrono::seconds unknown_silence{10};
 
-core::replica_group to_group(redis::server_facts const& told, core::admission_terms const& terms)
+core::replica_group to_group(redis::server_facts const& facts, core::admission_terms const& terms)
 {
-    redis::server_info const info = told.info.value_or(redis::server_info{});
+    redis::server_info const info = facts.info.value_or(redis::server_info{});
     redis::replica_settings const settings =
-        told.replication.value_or(redis::replica_settings{.longest_silence = unknown_silence});
-    bool const stops = told.replication && settings.longest_silence > core::duration::zero();
-    return {.members = std::max(told.known_replicas, info.replicas) + 1,
+        facts.replication.value_or(redis::replica_settings{.longest_silence = unknown_silence});
+    bool const stops = facts.replication && settings.longest_silence > core::duration::zero();
+    return {.members = std::max(facts.known_replicas, info.replicas) + 1,
             .needed = settings.needed,
             .stops = stops,
             .outlasts = settings.longest_silence + replica_resolution + terms.longest_unheard,
             .attachments = info.attachments};
 }
 
-core::node_facts to_core(redis::server_facts const& told, core::admission_terms const& terms)
+core::node_facts to_core(redis::server_facts const& facts, core::admission_terms const& terms)
 {
-    core::node_facts facts{
-        .replica = told.replica, .cluster = told.cluster, .forgetful = !told.forgetful.empty()};
-    if (told.group)
-        facts.group = to_group(told, terms);
-    if (!told.info)
-        return facts;
-    facts.run_id = told.info->run_id;
-    facts.replid = told.info->replid;
-    facts.uptime = told.info->uptime;
-    facts.promoted = told.info->promoted;
-    facts.loading = told.info->loading;
-    facts.may_evict = told.info->may_evict.value_or(false);
-    return facts;
+    core::node_facts converted{
+        .replica = facts.replica, .cluster = facts.cluster, .forgetful = !facts.forgetful.empty()};
+    if (facts.group)
+        converted.group = to_group(facts, terms);
+    if (!facts.info)
+        return converted;
+    converted.run_id = facts.info->run_id;
+    converted.replid = facts.info->replid;
+    converted.uptime = facts.info->uptime;
+    converted.promoted = facts.info->promoted;
+    converted.loading = facts.info->loading;
+    converted.may_evict = facts.info->may_evict.value_or(false);
+    return converted;
 }
 
 /// Why two servers of a group may be master at once.
@@ -141,16 +141,16 @@ void admissions::remember(record& its, core::replica_group& group)
 }
 
 // rule N2
-std::optional<net::failure> admissions::disqualification(unsigned node, net::node const& told,
+std::optional<net::failure> admissions::disqualification(unsigned node, net::node const& server,
                                                          core::instant now)
 {
     record& its = records_[node];
-    core::node_facts facts = to_core(told.facts(), its.terms);
-    its.denied_by = told.facts().forgetful;
+    core::node_facts facts = to_core(server.facts(), its.terms);
+    its.denied_by = server.facts().forgetful;
     if (facts.group)
         remember(its, *facts.group);
-    its.known = core::identify(facts, its.known, told.heard(), its.terms, now);
-    (void)set_forward(its, told, now);
+    its.known = core::identify(facts, its.known, server.heard(), its.terms, now);
+    (void)set_forward(its, server, now);
     auto refused = refusal(node, facts);
     its.votes_as.clear(); // from here on without memory: a name is never lost on the way
     if (!refused)
@@ -160,12 +160,12 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
 
 /// Another process may run on another machine, whose clock says nothing of this one's.
 // rule N7
-bool admissions::set_forward(record& its, net::node const& told, core::instant now)
+bool admissions::set_forward(record& its, net::node const& server, core::instant now)
 {
-    auto const& reading = told.server_time();
+    auto const& reading = server.server_time();
     if (its.terms.trust_server_clocks || !reading)
         return false;
-    std::string const run_id = told.facts().info ? told.facts().info->run_id : std::string();
+    std::string const run_id = server.facts().info ? server.facts().info->run_id : std::string();
     if (its.clock_of != run_id)
         its.clock = {};
     its.clock_of = run_id;
@@ -182,11 +182,11 @@ bool admissions::set_forward(record& its, net::node const& told, core::instant n
     return true;
 }
 
-bool admissions::excuses_absence(unsigned node, net::node const& told) const
+bool admissions::excuses_absence(unsigned node, net::node const& server) const
 {
     record const& its = records_[node];
     bool const fresh = its.terms.assume_fresh && its.known.last == core::node_history::event::started;
-    return fresh || core::is_durable(to_core(told.facts(), its.terms), its.terms);
+    return fresh || core::is_durable(to_core(server.facts(), its.terms), its.terms);
 }
 
 std::optional<net::failure> admissions::refusal(unsigned node, core::node_facts const& facts) const
@@ -223,10 +223,10 @@ void note(std::string& text, bool missing, std::string_view words)
 } // namespace
 
 // rule N6
-std::string admissions::blind_spots(unsigned node, net::node const& told) const
+std::string admissions::blind_spots(unsigned node, net::node const& server) const
 {
     core::admission_terms const& terms = records_[node].terms;
-    redis::server_facts const& facts = told.facts();
+    redis::server_facts const& facts = server.facts();
     redis::server_info const info = facts.info.value_or(redis::server_info{});
     bool const identified = !info.run_id.empty();
     std::string text;
@@ -259,11 +259,11 @@ std::string admissions::what_happened(unsigned node) const
     return its.known.word_is_denied ? "called durable, but " + its.denied_by + "; " + what : what;
 }
 
-std::optional<net::failure> objection(redis::server_facts const& told, core::admission_terms const& terms)
+std::optional<net::failure> objection(redis::server_facts const& facts, core::admission_terms const& terms)
 {
-    core::node_facts const facts = to_core(told, terms);
-    if (auto const why = core::refuse(facts, terms))
-        return to_failure(*why, facts);
+    core::node_facts const known = to_core(facts, terms);
+    if (auto const why = core::refuse(known, terms))
+        return to_failure(*why, known);
     return {};
 }
 

@@ -38,9 +38,9 @@ public:
     [[nodiscard]] std::optional<net::failure> disqualification(unsigned node, net::node const&,
                                                                core::instant now);
     /// The node's clock was read again on its standing connection.
-    [[nodiscard]] bool was_set_forward(unsigned node, net::node const& told, core::instant now)
+    [[nodiscard]] bool was_set_forward(unsigned node, net::node const& server, core::instant now)
     {
-        return set_forward(records_[node], told, now);
+        return set_forward(records_[node], server, now);
     }
 
     /// Returns the time before which keys may be lost. Empty: no key can be lost.
@@ -68,9 +68,9 @@ public:
     /// Does the user declare that a node without a marker has never lost one?
     [[nodiscard]] bool excuses_absence(unsigned node, net::node const&) const;
     /// Was the node promoted, and does the user declare that it has lost nothing?
-    [[nodiscard]] bool trusts_promotion(unsigned node, net::node const& told) const
+    [[nodiscard]] bool trusts_promotion(unsigned node, net::node const& server) const
     {
-        auto const& info = told.facts().info;
+        auto const& info = server.facts().info;
         return records_[node].terms.trust_promoted && info && info->promoted;
     }
 

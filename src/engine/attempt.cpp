@@ -38,7 +38,7 @@ boost::system::error_code attempt::provide(lock_descriptor const& lock) noexcept
                           ? std::make_unique<core::permit_choice>(nodes().size(), kind::longest_list(wanted))
                           : nullptr;
         if (!rollback_)
-            rollback_ = &runtime_.clean.prepare();
+            rollback_ = &runtime_.rollbacks.prepare();
         if (!block_)
             block_ = runtime_.lease_blocks.take();
         nonce_ = runtime_.its.fresh_nonce();
@@ -98,7 +98,7 @@ void attempt::begin(std::shared_ptr<lock_descriptor> const& lock)
     claim_.reset();
     pauses_ = asked_again_ = false;
     meeting_node_first_ = false;
-    asked_ = queued_ = refused_ = {};
+    asked_ = queued_ = held_by_others_ = {};
     if (choice_)
         start_ = static_cast<std::uint16_t>(runtime_.loop().machine().random_bits() %
                                             kind::permits_of(config_->kind_terms).limit);
@@ -112,7 +112,7 @@ void attempt::begin(std::shared_ptr<lock_descriptor> const& lock)
 // rule V4
 void attempt::time_out()
 {
-    if (auto const then = choose_first(); then != step::pending)
+    if (auto const then = stop_awaiting_chooser(); then != step::pending)
         return act_on(then);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i)) {
@@ -130,15 +130,15 @@ void attempt::expire()
         return claim_again();
     if (!core::reached(votes_.sent() + config_->node_timeout, runtime_.loop().now())) {
         await_answers(); // others may be asked once more
-        return act_on(choice_ ? choose_first() : votes_.heed_no_longer());
+        return act_on(choice_ ? stop_awaiting_chooser() : votes_.heed_no_longer());
     }
-    if (waits_behind_others())
+    if (is_behind_other_commands())
         runtime_.limit.too_many(votes_.sent());
     time_out();
 }
 
 /// Have nodes answered other commands, but not this attempt? Then too many attempts are before it.
-bool attempt::waits_behind_others() const
+bool attempt::is_behind_other_commands() const
 {
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i) && !core::reached(nodes().at(i).heard(), votes_.sent()))
@@ -186,7 +186,7 @@ bool attempt::too_late(core::instant now) const
 core::node_set attempt::reached() const
 {
     core::node_set found = asked_;
-    found.erase(refused_);
+    found.erase(held_by_others_);
     for (unsigned i = 0; i != nodes().size() && !queued_.empty(); ++i)
         if (queued_.contains(i) && nodes().at(i).state() != node_state::ready)
             found.erase(i);
@@ -194,21 +194,21 @@ core::node_set attempt::reached() const
 }
 
 // rules A6 and Q5
-core::node_set attempt::take_back()
+core::node_set attempt::roll_back()
 {
     close();
     choice_.reset();
     lock_->key->publish(rows_);
     core::node_set perhaps = asked_;
     if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
-        perhaps.erase(refused_);
+        perhaps.erase(held_by_others_);
     if (perhaps.empty())
         return {};
     constexpr core::fence no_term = 0; // another leader may have the term that we proposed (rule EL2)
     // A vote may wait for a connection before it is executed.
     core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + config_->key_ttl;
-    runtime_.clean.start(*std::exchange(rollback_, nullptr),
-                         {{lock_->key, &type(), nonce_, no_term}, expires}, perhaps, reached());
+    runtime_.rollbacks.start(*std::exchange(rollback_, nullptr),
+                             {{lock_->key, &type(), nonce_, no_term}, expires}, perhaps, reached());
     return perhaps;
 }
 

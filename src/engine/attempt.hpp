@@ -82,7 +82,7 @@ public:
     void time_out();
     /// Takes the votes back on all nodes that may have executed one: only the reply may be lost (rule A6).
     /// \return these nodes
-    [[nodiscard]] core::node_set take_back();
+    [[nodiscard]] core::node_set roll_back();
     /// Replaces the lock's table by what is known of the nodes without asking them.
     void tell_of_nodes(lock_descriptor const&);
     /// Makes the lease of a won attempt.
@@ -113,7 +113,7 @@ public:
     [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
     [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
     /// Returns the nodes where another client has the lock.
-    [[nodiscard]] core::node_set refused() const { return refused_; }
+    [[nodiscard]] core::node_set held_by_others() const { return held_by_others_; }
     /// Returns the nodes to which the vote was sent, and that did not refuse it.
     [[nodiscard]] core::node_set reached() const;
     [[nodiscard]] core::node_census census() const;
@@ -165,7 +165,7 @@ private:
     void act_on_vote(unsigned node, step);
     void on_permits(node_answer const&, kind::grant const&);
     void on_late_permits(node_answer const&);
-    [[nodiscard]] step choose_first();
+    [[nodiscard]] step stop_awaiting_chooser();
     [[nodiscard]] step settle_permits();
     [[nodiscard]] step settle_permits(unsigned node);
     [[nodiscard]] step count_permits(unsigned node);
@@ -173,7 +173,7 @@ private:
     void decide_won();
     void close();
     void tell_lease(unsigned node);
-    [[nodiscard]] bool waits_behind_others() const;
+    [[nodiscard]] bool is_behind_other_commands() const;
     void tell_vote(unsigned node, node_report const& row)
     {
         if (observer* const watcher = runtime_.its.watcher())
@@ -194,7 +194,7 @@ private:
     core::node_set asked_;
     core::node_set
         queued_; ///< nodes where the vote waited for a connection, and that have not been heard of since
-    core::node_set refused_; ///< nodes that certainly did not execute the vote
+    core::node_set held_by_others_; ///< nodes that certainly did not execute the vote
     nonce nonce_;
     std::optional<nonce> previous_owner_; ///< a claim's previous owner
     std::optional<core::claim> claim_;

@@ -3,7 +3,7 @@
 
 namespace redlock::detail {
 
-bool attempt_limit::enter(limited& one)
+bool attempt_limit::enter(throttled& one)
 {
     if (under_way_ >= allowed_) {
         waiting_.push_back(one);
@@ -29,7 +29,7 @@ void attempt_limit::too_many(core::instant sent)
     allowed_ = std::max(allowed_ / 2, least);
 }
 
-void attempt_limit::forget(limited& one)
+void attempt_limit::forget(throttled& one)
 {
     if (one.hook.is_linked())
         waiting_.erase(waiting_.iterator_to(one));
@@ -38,9 +38,9 @@ void attempt_limit::forget(limited& one)
 void attempt_limit::run()
 {
     while (under_way_ < allowed_ && !waiting_.empty()) {
-        limited& next = waiting_.front();
+        throttled& next = waiting_.front();
         waiting_.pop_front();
-        next.go_on();
+        next.on_admitted();
     }
 }
 

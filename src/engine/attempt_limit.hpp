@@ -11,17 +11,17 @@
 namespace redlock::detail {
 
 /// An attempt that may have to wait.
-class limited {
+class throttled {
 public:
     using hook_type =
         boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
     hook_type hook;
 
     /// The attempt may begin.
-    virtual void go_on() = 0;
+    virtual void on_admitted() = 0;
 
 protected:
-    ~limited() = default;
+    ~throttled() = default;
 };
 
 /// Limits a client's concurrent attempts. A server executes commands one after another, and an attempt's time runs
@@ -37,8 +37,8 @@ public:
 
     explicit attempt_limit(net::loop& l) : loop_(l) {}
 
-    /// May an attempt begin? If not, `go_on` is called later.
-    [[nodiscard]] bool enter(limited&);
+    /// May an attempt begin? If not, `on_admitted` is called later.
+    [[nodiscard]] bool enter(throttled&);
     /// An attempt was decided, or given up.
     void leave();
     /// An attempt was won: there may be room for more.
@@ -46,14 +46,14 @@ public:
     /// A node answered other commands, but not in time an attempt that was sent then.
     void too_many(core::instant sent);
     /// Removes an attempt that waits here.
-    void forget(limited&);
+    void forget(throttled&);
 
 private:
     void run() override;
 
     net::loop& loop_;
-    boost::intrusive::list<limited,
-                           boost::intrusive::member_hook<limited, limited::hook_type, &limited::hook>,
+    boost::intrusive::list<throttled,
+                           boost::intrusive::member_hook<throttled, throttled::hook_type, &throttled::hook>,
                            boost::intrusive::constant_time_size<false>>
         waiting_;
     unsigned under_way_ = 0;

@@ -75,7 +75,7 @@ void attempt::claim_again()
     pauses_ = false;
     asked_again_ = true;
     core::node_set const where = votes_.ask_again();
-    refused_.erase(where);
+    held_by_others_.erase(where);
     auto verdict = step::pending;
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!where.contains(i))
@@ -184,12 +184,12 @@ void attempt::on_late_permits(node_answer const& got)
     (void)settle_permits();
 }
 
-attempt::step attempt::choose_first()
+attempt::step attempt::stop_awaiting_chooser()
 {
     if (!choice_ || choice_->decided())
         return step::pending;
     (void)votes_.heed_no_longer(); // nothing is counted before the choice
-    choice_->choose_first();
+    choice_->stop_awaiting_chooser();
     return settle_permits();
 }
 
@@ -201,7 +201,7 @@ attempt::step attempt::settle_permits()
     if (!choice_)
         return verdict;
     if (auto const chooser = choice_->chooser(); chooser && votes_.has_answered(*chooser))
-        choice_->choose_first(); // it has failed
+        choice_->stop_awaiting_chooser(); // it has failed
     for (unsigned i = 0; i != nodes().size(); ++i)
         verdict = std::max(verdict, settle_permits(i));
     return verdict;
@@ -254,7 +254,7 @@ void attempt::on_vote(node_answer const& got)
     fill(row, got);
     auto const then = count(got);
     if (row.result == node_result::held_by_other)
-        refused_.insert(got.node);
+        held_by_others_.insert(got.node);
     tell_vote(got.node, row);
     act_on_vote(got.node, then);
 }
@@ -267,7 +267,7 @@ void attempt::on_late_vote(node_answer const& got)
         node_report ignored;
         fill(ignored, got);
         if (ignored.result == node_result::held_by_other)
-            refused_.insert(got.node);
+            held_by_others_.insert(got.node);
         tell_vote(got.node, ignored);
     }
     tell_lease(got.node);

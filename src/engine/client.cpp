@@ -178,8 +178,8 @@ void client::start_change::begin(detail::completion_handler<signature> handler)
     try {
         next.emplace(engines->prepare(std::move(nodes)));
     } catch (lock_error const& e) {
-        if (std::exception_ptr* const told = handler.diagnostics())
-            *told = std::current_exception();
+        if (std::exception_ptr* const diagnostics = handler.diagnostics())
+            *diagnostics = std::current_exception();
         return boost::asio::post(executor(),
                                  [ec = e.code(), handler = std::move(handler)]() mutable { handler(ec); });
     }

@@ -151,7 +151,7 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
 
 /// An answer, and the last one before it, may each have been on their way for as long as one may be waited for.
 core::admission_terms make_admission_terms(redis::endpoint const& where, config const& settings,
-                                           net::node_terms const& told)
+                                           net::node_terms const& terms)
 {
     return {.assume_fresh = settings.admission.assume_fresh,
             .durable = where.durable.value_or(settings.admission.durable_nodes),
@@ -161,7 +161,7 @@ core::admission_terms make_admission_terms(redis::endpoint const& where, config 
             .allow_eviction = settings.admission.allow_eviction,
             .trust_server_clocks = settings.admission.trust_server_clocks,
             .trust_replication = settings.admission.trust_replication,
-            .longest_unheard = told.longest_silence + 2 * told.response_timeout};
+            .longest_unheard = terms.longest_silence + 2 * terms.response_timeout};
 }
 
 void check_times(config const& settings)

@@ -112,16 +112,16 @@ struct campaign {
 
     /// Gives the lease back.
     // rule EL6
-    void fail(boost::system::error_code ec, std::exception_ptr const& diagnostics)
+    void fail(boost::system::error_code ec, std::exception_ptr const& why)
     {
-        if (std::exception_ptr* const told = handler.diagnostics())
-            *told = diagnostics;
+        if (std::exception_ptr* const diagnostics = handler.diagnostics())
+            *diagnostics = why;
         won = {};
         handler(ec, leadership());
     }
 
-    campaign(std::string const& value, handler_type&& told)
-        : said(std::make_unique<announcement>(value)), handler(std::move(told))
+    campaign(std::string const& value, handler_type&& done)
+        : said(std::make_unique<announcement>(value)), handler(std::move(done))
     {}
 
     std::unique_ptr<announcement> said;
@@ -161,8 +161,8 @@ void start_campaign::begin(completion_handler<leadership_signature> handler)
 {
     auto const& own = executor();
     if (is_too_long(value)) {
-        if (std::exception_ptr* const told = handler.diagnostics())
-            *told = why_too_long(lock->name(), value.size());
+        if (std::exception_ptr* const diagnostics = handler.diagnostics())
+            *diagnostics = why_too_long(lock->name(), value.size());
         return boost::asio::post(own, [handler = std::move(handler)]() mutable {
             handler(make_error_code(errc::misconfigured), leadership());
         });
@@ -253,8 +253,8 @@ void leadership::start_proclaim::begin(detail::completion_handler<void(boost::sy
 {
     auto& client = held->client();
     if (detail::is_too_long(value)) {
-        if (std::exception_ptr* const told = handler.diagnostics())
-            *told = detail::why_too_long(held->lock().name(), value.size());
+        if (std::exception_ptr* const diagnostics = handler.diagnostics())
+            *diagnostics = detail::why_too_long(held->lock().name(), value.size());
         return boost::asio::post(client.executor(), [handler = std::move(handler)]() mutable {
             handler(make_error_code(errc::misconfigured));
         });

@@ -16,7 +16,7 @@ engine::engine(net::any_io_executor executor, client_settings settings, std::sha
 
 engine::~engine()
 {
-    runtime_.clean.drop_keys();
+    runtime_.rollbacks.drop_keys();
 }
 
 std::shared_ptr<lock_config const> engine::config_of(all_options const& options, kind::lock_kind const& type,

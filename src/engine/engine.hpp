@@ -154,7 +154,7 @@ private:
     [[nodiscard]] std::shared_ptr<engine> successor() const;
     [[nodiscard]] std::shared_ptr<lock_config const> config_of(all_options const&, kind::lock_kind const&,
                                                                kind::lock_terms = {});
-    void on_connected(unsigned node) override { runtime_.clean.retry(node); }
+    void on_connected(unsigned node) override { runtime_.rollbacks.retry(node); }
     void on_nodes_changed() override
     {
         keys_.nodes_changed();

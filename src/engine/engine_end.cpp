@@ -147,7 +147,7 @@ void engine::end_in_child() noexcept
     }
     runtime_.life.start_closing();
     (void)runtime_.life.close();
-    runtime_.clean.discard();
+    runtime_.rollbacks.discard();
     loop().close();
     runtime_.nodes.drop_connections();
     wait_ops_.for_each([](wait_op& each) {
@@ -168,7 +168,7 @@ void engine::context_gone()
         return;
     runtime_.life.start_closing();
     (void)runtime_.life.close();
-    runtime_.clean.discard();
+    runtime_.rollbacks.discard();
     loop().close();
     runtime_.nodes.close();
     release_dropped();

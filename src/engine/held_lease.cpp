@@ -26,11 +26,11 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
 held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner, core::attempt const& won,
                        core::node_set reached, unsigned attempts, core::duration waited,
-                       std::unique_ptr<kind::lease_arguments const> words)
+                       std::unique_ptr<kind::lease_arguments const> arguments)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
       stage_(std::in_place_type<keeping>,
              core::lease_machine(lock().config->terms, won.nodes(), won.sent(), won.holders())),
-      reached_(reached), arguments_(std::move(words))
+      reached_(reached), arguments_(std::move(arguments))
 {
     show(lease_state::held);
 }
@@ -89,7 +89,7 @@ void held_lease::append(std::string& out, kind::request what, redis::script_form
 
 void held_lease::late_grant(unsigned node)
 {
-    if (parted())
+    if (releasing_stage())
         return;
     kept().late_grant(node, on().loop().now()); // read after the reply's bytes had come
     show_votes();
@@ -97,7 +97,7 @@ void held_lease::late_grant(unsigned node)
 
 void held_lease::schedule()
 {
-    if (parted())
+    if (releasing_stage())
         return;
     core::instant const now = on().loop().now();
     auto due = kept().next_due();
@@ -115,8 +115,8 @@ void held_lease::schedule()
 
 void held_lease::expire()
 {
-    if (parting const* const leaves = parted())
-        return leaves->is_postponed ? release_the_rest() : finish_release();
+    if (releasing const* const stage = releasing_stage())
+        return stage->is_postponed ? release_the_rest() : finish_release();
     if (extension_awaited())
         return start_extension();
     core::instant const now = on().loop().now();
@@ -124,17 +124,17 @@ void held_lease::expire()
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();
-    switch (look_at_clock(now)) {
+    switch (apply_clock(now)) {
     case core::lease_machine::duty::renew: return renew();
-    case core::lease_machine::duty::tell_lost: return free_local_queue();
+    case core::lease_machine::duty::tell_lost: return tell_key_of_end();
     default: return schedule();
     }
 }
 
 /// Returns what is due. If the end has come, it is told.
-core::lease_machine::duty held_lease::look_at_clock(core::instant now)
+core::lease_machine::duty held_lease::apply_clock(core::instant now)
 {
-    if (parted())
+    if (releasing_stage())
         return core::lease_machine::duty::none;
     auto const duty = kept().due(now);
     if (duty == core::lease_machine::duty::tell_lost)
@@ -148,10 +148,10 @@ core::lease_machine::duty held_lease::look_at_clock(core::instant now)
 
 /// The deadline may pass before the timer runs. An expired lease must not be extended, which would keep other clients waiting
 /// (rule H7). An expired lease must not end as a clean release either. Returns whether the lease is over.
-bool held_lease::take_up_or_end()
+bool held_lease::end_if_expired()
 {
-    if (look_at_clock(on().loop().read_clock()) == core::lease_machine::duty::tell_lost)
-        free_local_queue();
+    if (apply_clock(on().loop().read_clock()) == core::lease_machine::duty::tell_lost)
+        tell_key_of_end();
     return over();
 }
 
@@ -187,7 +187,7 @@ void held_lease::watch_on(unsigned node)
 void held_lease::on_usable(unsigned node)
 {
     reached_.insert(node); // commands that waited for the connection are sent
-    if (!parted() && kept().watching)
+    if (!releasing_stage() && kept().watching)
         watch_on(node);
     if (type().watches == kind::watching::extensions)
         check_ownership();
@@ -230,7 +230,7 @@ void held_lease::check_ownership()
 
 void held_lease::tell(event what, core::duration spare, std::string_view detail)
 {
-    auto const failed = parted() ? std::uint8_t{0} : kept().failed;
+    auto const failed = releasing_stage() ? std::uint8_t{0} : kept().failed;
     if (observer* const watcher = on().its.watcher())
         watcher->on_lease({what, lock().name(), facts().holders.size(), nodes().size(), remaining(), spare,
                            on().loop().now().boot - began_, cause(), failed, detail, is_shared()});

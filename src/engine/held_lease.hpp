@@ -47,20 +47,20 @@ class waiter;
 
 class held_lease;
 
-/// Readers of one client that share one key on the nodes (docs/protocol.md, rule S18). The leader renews the key, and the
-/// followers rely on what the leader has confirmed. The last member gives the key back. Each member counts as a reference.
+/// Readers of one client that share one key on the nodes (docs/protocol.md, rule S18). The renewer renews the key, and the
+/// followers rely on what the renewer has confirmed. The last member gives the key back. Each member counts as a reference.
 struct reader_group final : boost::intrusive_ref_counter<reader_group, boost::thread_unsafe_counter> {
     /// \param since when the first of them won the key, on CLOCK_BOOTTIME
     reader_group(held_lease& first, core::duration since) : members{&first}, won(since) {}
 
-    [[nodiscard]] held_lease& leader() const { return *members.front(); }
+    [[nodiscard]] held_lease& renewer() const { return *members.front(); }
     void put(std::size_t place, held_lease& member);
     void erase(held_lease& member);
-    void lead(held_lease& follower);
-    /// Prefers one that may lead. Without followers it is the one that leads.
-    [[nodiscard]] held_lease& next_leader() const;
+    void make_renewer(held_lease& follower);
+    /// Prefers a follower that may renew for the group. Without followers, returns the renewer.
+    [[nodiscard]] held_lease& next_renewer() const;
 
-    std::vector<held_lease*> members; ///< the leader first
+    std::vector<held_lease*> members; ///< the renewer first
     core::duration const won;
 };
 
@@ -68,7 +68,7 @@ struct reader_group final : boost::intrusive_ref_counter<reader_group, boost::th
 /// Everything but its status belongs to the client's executor.
 ///
 /// It is one object from the grant to the last answer to its release: a server holds a hundred thousand of these, and each
-/// further object would cost a sink, a timer or a pointer. First it is kept, and then it parts from its nodes: one place
+/// further object would cost a sink, a timer or a pointer. First its keys are kept, and then released: one place
 /// serves both.
 class held_lease final : private round<held_lease>, public activity, public lease_status {
 public:
@@ -100,7 +100,7 @@ public:
     /// A reader shares this lease's key (rule S18). Null: it may not, or there is no memory.
     [[nodiscard]] boost::intrusive_ptr<held_lease> join(waiter const& by);
     /// Does it have time left to renew the key, and get on (rule H8)?
-    [[nodiscard]] bool may_lead() const { return kept().may_renew() && !hangs(); }
+    [[nodiscard]] bool may_renew_for_group() const { return kept().may_renew() && !hangs(); }
     std::uint32_t group_index = 0; ///< kept by its group
 
     /// A node reports that the key has changed.
@@ -160,27 +160,36 @@ private:
     [[nodiscard]] keeping& kept() { return *std::get_if<keeping>(&stage_); }
     [[nodiscard]] keeping const& kept() const { return *std::get_if<keeping>(&stage_); }
     /// Null: it has not been given up.
-    [[nodiscard]] parting* parted() { return std::get_if<parting>(&stage_); }
-    [[nodiscard]] parting const* parted() const { return std::get_if<parting>(&stage_); }
-    [[nodiscard]] bool over() const { return parted() || kept().over(); }
-    [[nodiscard]] bool is_lost() const { return !parted() && kept().phase() == core::lease_phase::lost; }
-    [[nodiscard]] bool is_certain() const { return !parted() && kept().phase() == core::lease_phase::held; }
-    [[nodiscard]] core::lease_facts facts() const { return parted() ? parted()->known : kept().facts(); }
+    [[nodiscard]] releasing* releasing_stage() { return std::get_if<releasing>(&stage_); }
+    [[nodiscard]] releasing const* releasing_stage() const { return std::get_if<releasing>(&stage_); }
+    [[nodiscard]] bool over() const { return releasing_stage() || kept().over(); }
+    [[nodiscard]] bool is_lost() const
+    {
+        return !releasing_stage() && kept().phase() == core::lease_phase::lost;
+    }
+    [[nodiscard]] bool is_certain() const
+    {
+        return !releasing_stage() && kept().phase() == core::lease_phase::held;
+    }
+    [[nodiscard]] core::lease_facts facts() const
+    {
+        return releasing_stage() ? releasing_stage()->known : kept().facts();
+    }
 
-    [[nodiscard]] held_lease& leader() { return group_ ? group_->leader() : *this; }
-    [[nodiscard]] bool follows() const { return group_ && &group_->leader() != this; }
+    [[nodiscard]] held_lease& renewer() { return group_ ? group_->renewer() : *this; }
+    [[nodiscard]] bool follows() const { return group_ && &group_->renewer() != this; }
     void tell_followers(boost::system::error_code result);
     [[nodiscard]] bool leave_group();
-    void take_lead(held_lease& before);
-    void pass_lead();
+    void become_renewer(held_lease& before);
+    void pass_renewal();
     void follow();
     [[nodiscard]] boost::intrusive_ptr<reader_group> end_group();
-    void lose_with(held_lease const& leader);
+    void lose_with(held_lease const& renewer);
 
     [[nodiscard]] bool may_be_joined(lock_descriptor const& by) const;
     [[nodiscard]] bool may_go_on_as(lock_descriptor const& next) const;
 
-    void take_up();
+    void begin_if_adopted();
     [[nodiscard]] bool wait_for_nodes();
     void expire() override;
 
@@ -210,7 +219,7 @@ private:
     /// way last counts.
     [[nodiscard]] core::local_queue& of_name() const { return lock().key->awaited().local(); }
     [[nodiscard]] kind::queue_arguments release_arguments() const;
-    [[nodiscard]] bool release_in_queue(parting&);
+    [[nodiscard]] bool release_in_queue(releasing&);
     void release_on(core::node_set, kind::request);
     void release_the_rest();
     void release_late(core::node_set, kind::request);
@@ -221,8 +230,8 @@ private:
     void settle_release();
     void finish_release();
     /// Follows everything that this lease had to say on its connections: the next one's vote comes in the same write.
-    void free_local_queue() { lock().key->lease_ended(*this); }
-    void take_back();
+    void tell_key_of_end() { lock().key->lease_ended(*this); }
+    void delete_keys();
     [[nodiscard]] owed_release owed() const
     {
         return {{lock().key, &type(), owner(), number()}, on().loop().now() + lock().config->key_ttl};
@@ -235,8 +244,8 @@ private:
     void on_watch(node_answer const&);
     void check_ownership();
 
-    core::lease_machine::duty look_at_clock(core::instant now);
-    [[nodiscard]] bool take_up_or_end();
+    core::lease_machine::duty apply_clock(core::instant now);
+    [[nodiscard]] bool end_if_expired();
     void lose();
     [[nodiscard]] loss_cause find_cause() const;
     void end(errc reason);
@@ -252,12 +261,12 @@ private:
 
     // Small members stand first, in the padding of the status.
     /// No deletion is owed: the keys are being deleted, stay on purpose, or belong to another lease.
-    bool taken_back_ : 1 = false;
+    bool deletion_settled_ : 1 = false;
     bool begun_ : 1 = false;
     bool shut_down_ : 1 = false;  ///< ended by its client's end
     bool downgraded_ : 1 = false; ///< or it has the key of a lease that was
     std::atomic<std::uint32_t> references_{0};
-    std::variant<keeping, parting> stage_;
+    std::variant<keeping, releasing> stage_;
     core::node_set reached_; ///< nodes to which a vote or an extension with its nonce was sent
     core::duration began_{}; ///< on CLOCK_BOOTTIME
     lease_history history_;

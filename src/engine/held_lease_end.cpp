@@ -21,7 +21,7 @@ constexpr core::duration look_again = std::chrono::milliseconds{2};
 
 void held_lease::await_end(wait_op& w)
 {
-    take_up();
+    begin_if_adopted();
     if (over())
         return w.finish(why_over());
     w.wait_for_the_end();
@@ -47,7 +47,7 @@ loss_cause held_lease::find_cause() const
 void held_lease::lose()
 {
     if (follows() && kept().cause() != core::lease_machine::loss::hold_ended)
-        history_.share(lock().key->tables(), leader().history_); // which is over in this moment, too
+        history_.copy_from(lock().key->tables(), renewer().history_); // which is over in this moment, too
     auto const ended = end_group();
     core::instant const now = on().loop().read_clock();
     loss_cause const why = find_cause();
@@ -76,11 +76,11 @@ void held_lease::end(errc reason)
 
 void held_lease::release(wait_op* waits)
 {
-    take_up();
-    look_at_clock(on().loop().read_clock());
+    begin_if_adopted();
+    apply_clock(on().loop().read_clock());
     if (is_lost()) {
-        take_back();
-        free_local_queue();
+        delete_keys();
+        tell_key_of_end();
     }
     bool const ended = over();
     if (!ended && !lock().key->hand_over(*this))
@@ -100,15 +100,15 @@ void held_lease::release_keys(errc why, wait_op* waits)
         return finish_all(waiting_, {});
     start_release(lock().config->queues() && !on().life.closing());
     // Nodes report key changes until the connections end. The queue must not pass such reports to this lease.
-    free_local_queue();
+    tell_key_of_end();
 }
 
 void held_lease::abort(boost::system::error_code why)
 {
     if (why == errc::shut_down)
         return release_keys(errc::shut_down);
-    group_ = nullptr; // the context goes, and takes all of them
-    if (parted())     // its release was put off
+    group_ = nullptr;      // the context goes, and takes all of them
+    if (releasing_stage()) // its release was put off
         return link.unlink();
     kept().watching = false;
     kept().release();
@@ -146,17 +146,17 @@ void held_lease::give_up(errc reason, event how)
     publish(lease_state::released);
     tell(how);
     stop_watching();
-    stage_.emplace<parting>(kept().facts());
+    stage_.emplace<releasing>(kept().facts());
     end(reason);
 }
 
-void held_lease::take_back()
+void held_lease::delete_keys()
 {
-    if (on().life.closing() || taken_back_)
+    if (on().life.closing() || deletion_settled_)
         return;
-    taken_back_ = true;
+    deletion_settled_ = true;
     try {
-        on().clean.start(on().clean.prepare(), owed(), nodes().all(), reached_);
+        on().rollbacks.start(on().rollbacks.prepare(), owed(), nodes().all(), reached_);
     } catch (std::bad_alloc const&) { // the keys expire by themselves
     }
 }
@@ -164,16 +164,16 @@ void held_lease::take_back()
 // rule S12
 void held_lease::detach()
 {
-    take_up();
+    begin_if_adopted();
     if (downgraded_) // an adopting client would not know which downgrades are under way
         return handle_gone();
-    taken_back_ = true; // the keys stay on the nodes, even if this lease is found to be lost
-    if (take_up_or_end())
+    deletion_settled_ = true; // the keys stay on the nodes, even if this lease is found to be lost
+    if (end_if_expired())
         return;
     bool const others = leave_group();
     give_up(errc::released, others ? event::released : event::detached);
     if (!others)
-        free_local_queue();
+        tell_key_of_end();
 }
 
 held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner, std::uint64_t fencing_token,
@@ -199,7 +199,7 @@ boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_descriptor> co
 
 /// Begins an adopted lease. The time of the lease begins with the first operation, not with the object.
 // rule H9
-void held_lease::take_up()
+void held_lease::begin_if_adopted()
 {
     if (begun_)
         return;

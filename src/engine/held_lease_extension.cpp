@@ -89,22 +89,22 @@ void held_lease::renew()
     if (over())
         return;
     kept().postpone_renewal(now);
-    pass_lead();
+    pass_renewal();
     schedule();
 }
 
 void held_lease::extend(wait_op& w)
 {
-    take_up();
+    begin_if_adopted();
     if (over())
         return w.finish(why_over());
     waiting_.push_back(w);
-    if (follows() && take_up_or_end())
+    if (follows() && end_if_expired())
         return;
-    if (held_lease& asks = leader(); !asks.kept().extending())
+    if (held_lease& asks = renewer(); !asks.kept().extending())
         asks.start_extension();
-    if (follows() && !leader().kept().extending()) // the time of that one was over
-        leader().start_extension();
+    if (follows() && !renewer().kept().extending()) // the time of that one was over
+        renewer().start_extension();
 }
 
 /// Does an operation wait for a round that has not begun? The operation came during the last round, or before the nodes were
@@ -130,7 +130,7 @@ void held_lease::finish_extension(boost::system::error_code result)
 /// Without memory it is put off.
 void held_lease::start_extension()
 {
-    if (take_up_or_end() || (!kept().confirmed_once() && wait_for_nodes()) ||
+    if (end_if_expired() || (!kept().confirmed_once() && wait_for_nodes()) ||
         over()) // which an observer may decide
         return;
     core::instant const now = on().loop().now();
@@ -168,7 +168,7 @@ void held_lease::extend_on(unsigned node)
 // rule K8
 void held_lease::on_extension(node_answer const& got)
 {
-    if (!got.late && !over() && got.answer.what == meaning::unknown_script && take_up_or_end())
+    if (!got.late && !over() && got.answer.what == meaning::unknown_script && end_if_expired())
         return;
     if (got.answer.what == meaning::error)
         nodes().note(got.node, "extend", got.reply);
@@ -221,7 +221,7 @@ void held_lease::settle(core::lease_machine::outcome outcome)
     case result::pending: return show_votes();
     case result::extended: return extended();
     case result::failed: return extension_failed(errc::no_quorum);
-    case result::lost: lose(); return free_local_queue();
+    case result::lost: lose(); return tell_key_of_end();
     }
 }
 
@@ -240,7 +240,7 @@ void held_lease::extended()
         kept().postpone_renewal(on().loop().now()); // not at a third of the TTL, but soon
     kept().changed = false;
     finish_extension({});
-    pass_lead();
+    pass_renewal();
     schedule();
 }
 
@@ -262,7 +262,7 @@ void held_lease::extension_failed(boost::system::error_code why)
 // rule EL2
 void held_lease::proclaim(std::unique_ptr<announcement> said, wait_op& w)
 {
-    if (take_up_or_end())
+    if (end_if_expired())
         return w.finish(why_over());
     said->replace(fencing_token(),
                   static_cast<announcement const*>(arguments_.get())); // a leader has no others

@@ -26,15 +26,16 @@ void reader_group::erase(held_lease& member)
     members.pop_back();
 }
 
-void reader_group::lead(held_lease& follower)
+void reader_group::make_renewer(held_lease& follower)
 {
-    put(follower.group_index, leader());
+    put(follower.group_index, renewer());
     put(0, follower);
 }
 
-held_lease& reader_group::next_leader() const
+held_lease& reader_group::next_renewer() const
 {
-    auto const able = std::find_if(members.begin() + 1, members.end(), std::mem_fn(&held_lease::may_lead));
+    auto const able =
+        std::find_if(members.begin() + 1, members.end(), std::mem_fn(&held_lease::may_renew_for_group));
     return able == members.end() ? *members.back() : **able;
 }
 
@@ -67,7 +68,7 @@ boost::intrusive_ptr<held_lease> held_lease::join(waiter const& by)
     group_->put(group_->members.size() - 1, *made);
     made->kept().follow(kept());
     made->begin();
-    pass_lead();
+    pass_renewal();
     return made;
 }
 
@@ -77,39 +78,39 @@ bool held_lease::leave_group()
     auto const left = std::exchange(group_, nullptr);
     if (!left || left->members.size() == 1)
         return false;
-    taken_back_ = true; // the key belongs to the other members
-    bool const led = &left->leader() == this;
-    if (led)
-        left->lead(left->next_leader());
+    deletion_settled_ = true; // the key belongs to the other members
+    bool const was_renewer = &left->renewer() == this;
+    if (was_renewer)
+        left->make_renewer(left->next_renewer());
     left->erase(*this);
-    if (led)
-        left->leader().take_lead(*this);
+    if (was_renewer)
+        left->renewer().become_renewer(*this);
     return true;
 }
 
 /// Becomes the member that renews the key. If a round is open, a new one starts, because the answers to the open round go to
 /// the former member.
-void held_lease::take_lead(held_lease& before)
+void held_lease::become_renewer(held_lease& before)
 {
     bool const extending = before.kept().extending();
     reached_.insert(before.reached_);
-    history_.share(lock().key->tables(), before.history_);
+    history_.copy_from(lock().key->tables(), before.history_);
     downgraded_ = downgraded_ || before.downgraded_;
-    kept().lead(before.kept());
-    lock().key->led_by(before, *this);
+    kept().become_renewer(before.kept());
+    lock().key->renewed_by(before, *this);
     if (before.group_) // it stays
         before.kept().follow(kept());
     extending ? start_extension() : schedule();
 }
 
 /// Passes the renewal to a follower that may renew, if there is one.
-void held_lease::pass_lead()
+void held_lease::pass_renewal()
 {
-    if (!group_ || follows() || may_lead())
+    if (!group_ || follows() || may_renew_for_group())
         return;
-    if (held_lease& other = group_->next_leader(); other.may_lead()) {
-        group_->lead(other);
-        other.take_lead(*this);
+    if (held_lease& other = group_->next_renewer(); other.may_renew_for_group()) {
+        group_->make_renewer(other);
+        other.become_renewer(*this);
     }
 }
 
@@ -126,9 +127,9 @@ void held_lease::tell_followers(boost::system::error_code result)
 
 void held_lease::follow()
 {
-    if (take_up_or_end()) // its own time may be over, and it does not come back (rule H7)
+    if (end_if_expired()) // its own time may be over, and it does not come back (rule H7)
         return;
-    kept().follow(leader().kept());
+    kept().follow(renewer().kept());
     show(lease_state::held);
     finish_extension({});
     schedule();
@@ -150,14 +151,14 @@ boost::intrusive_ptr<reader_group> held_lease::end_group()
     return ended;
 }
 
-void held_lease::lose_with(held_lease const& leader)
+void held_lease::lose_with(held_lease const& renewer)
 {
-    taken_back_ = true; // by the one that has led
+    deletion_settled_ = true; // by the former renewer
     if (!over()) {
-        history_.share(lock().key->tables(), leader.history_);
-        kept().lose_with(leader.kept());
+        history_.copy_from(lock().key->tables(), renewer.history_);
+        kept().lose_with(renewer.kept());
         lose();
-        free_local_queue();
+        tell_key_of_end();
     }
     intrusive_ptr_release(this);
 }
@@ -166,8 +167,8 @@ void held_lease::lose_with(held_lease const& leader)
 // rules Q20 and S12
 void held_lease::downgrade()
 {
-    take_up();
-    if (take_up_or_end())
+    begin_if_adopted();
+    if (end_if_expired())
         return;
     downgraded_ = true;
     stop_watching();

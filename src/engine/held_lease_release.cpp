@@ -19,13 +19,13 @@ namespace redlock::detail {
 // rules Q5, Q11, Q19 and R1
 void held_lease::start_release(bool queues)
 {
-    parting& leaves = *parted();
-    leaves.begin();
+    releasing& stage = *releasing_stage();
+    stage.begin();
     on().life.release_began();
     if (queues && type().opens_window()) // for unqueued clients
         of_name().passing().open_window(lock().config->batch_policy.period, on().open_window_length(),
                                         on().loop().now());
-    if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(leaves))
+    if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(stage))
         return;
     on().loop().schedule_after(*this, lock().config->node_timeout);
     release_on(nodes().all(), type().release_request());
@@ -34,59 +34,60 @@ void held_lease::start_release(bool queues)
 /// The decision to leave the lock free is the same for each node and for each repetition.
 kind::queue_arguments held_lease::release_arguments() const
 {
-    bool const leaves_free = parted()->leaves_free;
-    auto const time = leaves_free ? on().open_window_length() : of_name().passing().lasted(on().loop().now());
-    return {.leaves_free = leaves_free, .time = std::chrono::floor<std::chrono::microseconds>(time)};
+    bool const opens_window = releasing_stage()->opens_window;
+    auto const time =
+        opens_window ? on().open_window_length() : of_name().passing().lasted(on().loop().now());
+    return {.leaves_free = opens_window, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
 /// The queue node is told first. A new client could otherwise win the other nodes before the next owner's claim.
 /// \return false: there is no queue
 // rule Q11
-bool held_lease::release_in_queue(parting& leaves)
+bool held_lease::release_in_queue(releasing& stage)
 {
     auto const node = on().registry.node_of(lock(), lock().key->awaited(), {});
     if (!node)
         return false;
     core::duration const whole = lock().config->node_timeout;
-    leaves.queue_node = static_cast<std::uint8_t>(*node);
-    leaves.leaves_free = of_name().passing().is_left_free(on().loop().now());
-    leaves.may_be_claimed = !leaves.leaves_free;
+    stage.queue_node = static_cast<std::uint8_t>(*node);
+    stage.opens_window = of_name().passing().is_left_free(on().loop().now());
+    stage.may_be_claimed = !stage.opens_window;
     // New readers and permits heed the queue node.
-    leaves.is_postponed = leaves.may_be_claimed && !type().heeds();
-    on().loop().schedule_after(*this, leaves.is_postponed ? on().first_answer_timeout(whole / 2) : whole);
-    if (leaves.is_postponed)
+    stage.is_postponed = stage.may_be_claimed && !type().heeds();
+    on().loop().schedule_after(*this, stage.is_postponed ? on().first_answer_timeout(whole / 2) : whole);
+    if (stage.is_postponed)
         on().life.postpone_release(*this);
     send(*node, kind::request::give_back);
-    if (!leaves.is_postponed)
-        release_on(leaves.others(), type().release_request());
+    if (!stage.is_postponed)
+        release_on(stage.others(), type().release_request());
     return true;
 }
 
 /// Called when the queue node has answered, or has had its time.
 void held_lease::release_the_rest()
 {
-    parting* const leaves = parted();
-    if (!std::exchange(leaves->is_postponed, false))
+    releasing* const stage = releasing_stage();
+    if (!std::exchange(stage->is_postponed, false))
         return;
     link.unlink();
-    if (!leaves->under_way)
+    if (!stage->under_way)
         return;
     core::duration const whole = lock().config->node_timeout;
     on().loop().schedule_after(*this, whole - on().first_answer_timeout(whole / 2));
-    release_late(leaves->others(), type().release_request());
+    release_late(stage->others(), type().release_request());
 }
 
 /// A waiter of this client may have asked there meanwhile, and found the key: nobody reports our own change (rule W2).
-void held_lease::release_late(core::node_set where, kind::request word)
+void held_lease::release_late(core::node_set where, kind::request what)
 {
-    release_on(where, word);
+    release_on(where, what);
     lock().key->changed_here(where);
 }
 
-void held_lease::release_on(core::node_set where, kind::request word)
+void held_lease::release_on(core::node_set where, kind::request what)
 {
     runtime::draft_buffer const buffer(on());
-    draft const release = make_draft(word, buffer.text);
+    draft const release = make_draft(what, buffer.text);
     core::node_set const sent = send_at_once(release, where);
     if (sent == where)
         return;
@@ -108,8 +109,8 @@ void held_lease::on_given_back(node_answer const& got)
         on().registry.refused(got.node, lock().key->awaited(), got.reply);
         release_late(core::node_set(got.node), kind::request::release);
     } else {
-        if (handed_on || got.node == parted()->queue_node)
-            parted()->may_be_claimed = handed_on;
+        if (handed_on || got.node == releasing_stage()->queue_node)
+            releasing_stage()->may_be_claimed = handed_on;
         on_release(got);
     }
     release_the_rest();
@@ -128,11 +129,11 @@ void held_lease::on_release(node_answer const& got)
         report(got, type(), row);
         keep(got.node, std::move(row));
     }
-    parting& leaves = *parted();
+    releasing& stage = *releasing_stage();
     if (answered)
-        leaves.tally.answered(got.node, ours || leaves.may_be_claimed);
+        stage.tally.answered(got.node, ours || stage.may_be_claimed);
     else
-        leaves.tally.missed(got.node);
+        stage.tally.missed(got.node);
     settle_release();
 }
 
@@ -144,7 +145,7 @@ void held_lease::on_release_silence(unsigned node, net::failure const& why)
     if (!why.unsent)
         reached_.insert(node); // with it a vote that waited for the connection, too
     // The release was written, and other nodes have confirmed it. Only the client's end cuts off this answer.
-    bool const cut_off = on().life.closed() && !why.unsent && parted()->tally.confirmed();
+    bool const cut_off = on().life.closed() && !why.unsent && releasing_stage()->tally.confirmed();
     if (!cut_off)
         fail_release(node, why);
 }
@@ -156,14 +157,14 @@ void held_lease::fail_release(unsigned node, net::failure const& why)
     report_failure(why, row);
     keep(node, std::move(row));
     if (reached_.contains(node))
-        on().clean.keep(node, owed());
-    parted()->tally.missed(node);
+        on().rollbacks.retry_later(node, owed());
+    releasing_stage()->tally.missed(node);
     settle_release();
 }
 
 void held_lease::settle_release()
 {
-    if (parted()->under_way && parted()->tally.decided())
+    if (releasing_stage()->under_way && releasing_stage()->tally.decided())
         finish_release();
 }
 
@@ -171,20 +172,20 @@ void held_lease::settle_release()
 void held_lease::finish_release()
 {
     using verdict = core::release_tally::result;
-    parting& leaves = *parted();
-    leaves.under_way = false;
+    releasing& stage = *releasing_stage();
+    stage.under_way = false;
     on().loop().cancel(*this);
-    bool const confirmed = leaves.tally.confirmed();
-    auto const outcome = leaves.tally.verdict();
+    bool const confirmed = stage.tally.confirmed();
+    auto const outcome = stage.tally.verdict();
     boost::system::error_code const result = outcome == verdict::was_gone ? make_error_code(errc::lease_lost)
                                              : outcome == verdict::confirmed
                                                  ? boost::system::error_code{}
                                                  : make_error_code(errc::no_quorum);
     if (!confirmed)
-        keep_silence(leaves.tally.awaited());
+        keep_silence(stage.tally.awaited());
     on().life.release_ended(confirmed);
     if (observer* const watcher = on().its.watcher())
-        watcher->on_release({lock().name(), result, leaves.tally.answers(), nodes().size()});
+        watcher->on_release({lock().name(), result, stage.tally.answers(), nodes().size()});
     finish_all(waiting_, result);
 }
 
@@ -192,14 +193,14 @@ void held_lease::finish_release()
 // rule EL6
 void held_lease::resign(wait_op& w)
 {
-    parting* const leaves = parted();
-    bool const unconfirmed = leaves && !on().life.closing() && !leaves->tally.confirmed();
+    releasing* const stage = releasing_stage();
+    bool const unconfirmed = stage && !on().life.closing() && !stage->tally.confirmed();
     if (!unconfirmed)
         return release(&w);
     waiting_.push_back(w);
-    if (leaves->under_way)
+    if (stage->under_way)
         return;
-    leaves->may_be_claimed = true;
+    stage->may_be_claimed = true;
     start_release(false);
 }
 

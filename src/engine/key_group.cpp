@@ -118,12 +118,12 @@ std::size_t key_group::position(waiter const& one) const
 
 acquirer* key_group::acquirer_of(waiter const& one) const
 {
-    return one.several ? several(one)->asking() : nullptr;
+    return one.several ? several(one)->acquirer_in_charge() : nullptr;
 }
 
 bool key_group::is_asked_for(waiter const& one) const
 {
-    return one.several && several(one)->asks();
+    return one.several && several(one)->asks_for_all();
 }
 
 void key_group::adopted(held_lease& held)

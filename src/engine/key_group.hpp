@@ -41,12 +41,12 @@ public:
 
     void note_in_the_way(std::uint8_t which) override { in_the_way_ = which; }
     [[nodiscard]] std::uint8_t in_the_way() const override;
-    [[nodiscard]] key_state& one(std::uint8_t which) override { return *queues_[which]; }
+    [[nodiscard]] key_state& name_at(std::uint8_t which) override { return *queues_[which]; }
 
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override {}
-    void led_by(held_lease const&, held_lease&) override {}
+    void renewed_by(held_lease const&, held_lease&) override {}
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
 

@@ -28,58 +28,58 @@ bool key_queue::held_by(std::string_view nonce) const
 }
 
 // rule W1
-void key_queue::enqueue(waiter& one)
+void key_queue::enqueue(waiter& this_waiter)
 {
-    if (queue_.empty() && join(one))
+    if (queue_.empty() && join(this_waiter))
         return;
-    insert(queue_.end(), one);
-    one.ticket = ++tickets_;
+    insert(queue_.end(), this_waiter);
+    this_waiter.ticket = ++tickets_;
     if (!local().busy())
         return ask(core::batch_policy::next::coming);
     ask_for_more();
-    if (one.hook.is_linked() && !one.own_acquirer)
-        one.tell_waiting(position(one), false);
+    if (this_waiter.hook.is_linked() && !this_waiter.own_acquirer)
+        this_waiter.tell_waiting(position(this_waiter), false);
 }
 
-void key_queue::insert(waiters::const_iterator before, waiter& one)
+void key_queue::insert(waiters::const_iterator before, waiter& this_waiter)
 {
-    queue_.insert(before, one);
+    queue_.insert(before, this_waiter);
     count_waiter();
 }
 
-void key_queue::drop(waiter& one)
+void key_queue::drop(waiter& this_waiter)
 {
-    one.own_acquirer = nullptr;
-    if (!one.hook.is_linked())
+    this_waiter.own_acquirer = nullptr;
+    if (!this_waiter.hook.is_linked())
         return;
-    queue_.erase(queue_.iterator_to(one));
+    queue_.erase(queue_.iterator_to(this_waiter));
     discount_waiter();
 }
 
 // rule M8
-void key_queue::take_over(waiter& one)
+void key_queue::take_over(waiter& this_waiter)
 {
     holder_ = nullptr;
-    one.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
-    insert(queue_.begin(), one);
+    this_waiter.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
+    insert(queue_.begin(), this_waiter);
     runtime& on = queues().on();
     local().lease_ended(on.loop().now());
-    (void)local().ask(one.lock()->config->batch_policy, core::batch_policy::next::waiting, on.loop().now(),
-                      on.open_window_length());
+    (void)local().ask(this_waiter.lock()->config->batch_policy, core::batch_policy::next::waiting,
+                      on.loop().now(), on.open_window_length());
 }
 
 // rule W1
-void key_queue::leave(waiter& one)
+void key_queue::leave(waiter& this_waiter)
 {
-    bool const asks_itself = one.part_of() && local().asking() && first() == &one;
-    waiter* const next = after(one);
-    acquirer* const own = one.own_acquirer;
-    drop(one);
+    bool const asks_itself = this_waiter.part_of() && local().asking() && first() == &this_waiter;
+    waiter* const next = after(this_waiter);
+    acquirer* const own = this_waiter.own_acquirer;
+    drop(this_waiter);
     if (own)
         own->stop();
     if (asks_itself)
         return stop_asking();
-    if (own || !is_asked_for(one))
+    if (own || !is_asked_for(this_waiter))
         return ask_for_more();
     if (next) {
         acquirer_->serve(*next);
@@ -104,11 +104,11 @@ void key_queue::ask_next()
 }
 
 /// A waiter that wants several names, or that has its own acquirer, is not served by the one before it.
-waiter* key_queue::after(waiter& one)
+waiter* key_queue::after(waiter& this_waiter)
 {
-    if (!one.hook.is_linked() || one.own_acquirer)
+    if (!this_waiter.hook.is_linked() || this_waiter.own_acquirer)
         return nullptr;
-    auto const next = std::next(queue_.iterator_to(one));
+    auto const next = std::next(queue_.iterator_to(this_waiter));
     return next != queue_.end() && !next->own_acquirer && !next->part_of() ? &*next : nullptr;
 }
 
@@ -155,23 +155,24 @@ void key_queue::ask_for_more()
 /// Returns how many waiters at the head of the queue want permits, and are asked for.
 std::ptrdiff_t key_queue::count_asked_for() const
 {
-    auto const next = std::ranges::find_if_not(queue_, [this](waiter const& one) {
-        bool const is_asked_for = one.own_acquirer || (acquirer_ && acquirer_->current_waiter() == &one);
-        return is_asked_for && one.lock()->config->kind.has_permits;
+    auto const next = std::ranges::find_if_not(queue_, [this](waiter const& each) {
+        bool const is_asked_for = each.own_acquirer || (acquirer_ && acquirer_->current_waiter() == &each);
+        return is_asked_for && each.lock()->config->kind.has_permits;
     });
     return std::distance(queue_.begin(), next);
 }
 
-bool key_queue::may_ask_for_more(waiter const& one, std::ptrdiff_t others) const
+bool key_queue::may_ask_for_more(waiter const& this_waiter, std::ptrdiff_t others) const
 {
-    return !holder_ && one.lock()->config->kind.has_permits && others < most_asked_for &&
+    return !holder_ && this_waiter.lock()->config->kind.has_permits && others < most_asked_for &&
            !queues().on().life.closing();
 }
 
-bool key_queue::would_ask(waiter const& one) const
+bool key_queue::would_ask(waiter const& this_waiter) const
 {
     auto const others = count_asked_for();
-    return !busy() || (std::next(queue_.begin(), others) == queue_.end() && may_ask_for_more(one, others));
+    return !busy() ||
+           (std::next(queue_.begin(), others) == queue_.end() && may_ask_for_more(this_waiter, others));
 }
 
 void key_queue::fail(waiter& vain, boost::system::error_code why)
@@ -202,7 +203,7 @@ void key_queue::won(acquirer& by, held_lease& held)
         if (held.is_shared() && !by.won().claims())
             local().passing().interrupted(); // the lock was free, or readers had it
         if (held.is_shared())
-            readers_ = &held;
+            joinable_reader_ = &held;
         let_readers_join();
         return ask_for_more();
     }
@@ -221,13 +222,15 @@ void key_queue::let_readers_join()
 /// A reader, by a lease that has been won not long ago. Later the nodes are asked, who know whether a writer waits (rule
 /// S18).
 // rule S18
-bool key_queue::join(waiter& one)
+bool key_queue::join(waiter& this_waiter)
 {
-    auto joined = readers_ && one.lock()->config->kind.shared ? readers_->join(one) : nullptr;
+    auto joined = joinable_reader_ && this_waiter.lock()->config->kind.shared
+                      ? joinable_reader_->join(this_waiter)
+                      : nullptr;
     if (!joined)
         return false;
-    drop(one);
-    one.receive(std::move(joined));
+    drop(this_waiter);
+    this_waiter.receive(std::move(joined));
     return true;
 }
 
@@ -275,22 +278,22 @@ void key_queue::downgraded(held_lease& held)
         local().lease_ended(queues().on().loop().now());
     }
     changed_here(queues().on().nodes.all());
-    readers_ = &held;
+    joinable_reader_ = &held;
     let_readers_join();
 }
 
-void key_queue::led_by(held_lease const& before, held_lease& now)
+void key_queue::renewed_by(held_lease const& former, held_lease& next)
 {
-    if (readers_ == &before)
-        readers_ = &now;
+    if (joinable_reader_ == &former)
+        joinable_reader_ = &next;
 }
 
 void key_queue::lease_ended(held_lease const& held)
 {
     runtime& on = queues().on();
     changed_here(on.nodes.all());
-    if (readers_ == &held)
-        readers_ = nullptr;
+    if (joinable_reader_ == &held)
+        joinable_reader_ = nullptr;
     if (holder_ != &held)
         return;
     holder_ = nullptr;

@@ -42,24 +42,27 @@ public:
         return static_cast<key_queue&>(*lock.key);
     }
 
-    [[nodiscard]] bool held_here() const override { return holder_ || readers_ || leases_with_permits != 0; }
+    [[nodiscard]] bool held_here() const override
+    {
+        return holder_ || joinable_reader_ || leases_with_permits != 0;
+    }
     /// The same, with this nonce.
     [[nodiscard]] bool held_by(std::string_view nonce) const;
     [[nodiscard]] bool busy() const override { return holder_ || !queue_.empty(); }
     [[nodiscard]] bool would_ask(waiter const&) const override;
     void enqueue(waiter&) override;
     void leave(waiter&) override;
-    [[nodiscard]] std::size_t position(waiter const& one) const override
+    [[nodiscard]] std::size_t position(waiter const& this_waiter) const override
     {
-        return static_cast<std::size_t>(one.ticket - queue_.front().ticket);
+        return static_cast<std::size_t>(this_waiter.ticket - queue_.front().ticket);
     }
-    [[nodiscard]] acquirer* acquirer_of(waiter const& one) const override
+    [[nodiscard]] acquirer* acquirer_of(waiter const& this_waiter) const override
     {
-        return one.own_acquirer ? one.own_acquirer : acquirer_;
+        return this_waiter.own_acquirer ? this_waiter.own_acquirer : acquirer_;
     }
-    [[nodiscard]] bool is_asked_for(waiter const& one) const override
+    [[nodiscard]] bool is_asked_for(waiter const& this_waiter) const override
     {
-        return acquirer_of(one) && acquirer_of(one)->current_waiter() == &one;
+        return acquirer_of(this_waiter) && acquirer_of(this_waiter)->current_waiter() == &this_waiter;
     }
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
@@ -69,9 +72,9 @@ public:
     [[nodiscard]] waiter* first() { return queue_.empty() ? nullptr : &queue_.front(); }
     [[nodiscard]] held_lease* holder() const { return holder_; }
     /// Returns the acquirer that asks for the first waiter.
-    [[nodiscard]] acquirer* current() const { return acquirer_; }
+    [[nodiscard]] acquirer* acquirer_of_first() const { return acquirer_; }
     /// One acquirer asks for all names. Null: it does so no longer.
-    void asked_by(acquirer* one) { acquirer_ = one; }
+    void set_acquirer(acquirer* in_charge) { acquirer_ = in_charge; }
     [[nodiscard]] acquirer* new_acquirer() noexcept;
     /// Asks for the first waiter.
     void ask(core::batch_policy::next);
@@ -96,7 +99,7 @@ public:
     void adopted(held_lease&) override;
     [[nodiscard]] bool hand_over(held_lease&) override;
     void downgraded(held_lease&) override;
-    void led_by(held_lease const& before, held_lease&) override;
+    void renewed_by(held_lease const& former, held_lease& next) override;
     void lease_ended(held_lease const&) override;
     void changed_here(core::node_set) override;
     void announced_here(core::node_set where) override { leader_changed(where); }
@@ -104,7 +107,7 @@ public:
 
     /// \name Who leads
     ///@{
-    void add_leader_listener(leader_listener& one) { leader_listeners_.push_back(one); }
+    void add_leader_listener(leader_listener& listener) { leader_listeners_.push_back(listener); }
     void leader_changed(core::node_set where);
     ///@}
 
@@ -136,8 +139,8 @@ private:
     leader_listeners leader_listeners_;
     acquirer* acquirer_ = nullptr; ///< for the first waiter
     held_lease* holder_ = nullptr;
-    held_lease* readers_ = nullptr; ///< the lease that renews a readers' key which others may join
-    std::uint32_t tickets_ = 0;     ///< wraps around
+    held_lease* joinable_reader_ = nullptr; ///< the lease that renews a readers' key which others may join
+    std::uint32_t tickets_ = 0;             ///< wraps around
 };
 
 /// All queues of a client, by the names of their keys.

@@ -116,9 +116,9 @@ public:
     virtual void note_in_the_way(std::uint8_t) {}
     /// Returns the index of the name that was in the way last.
     [[nodiscard]] virtual std::uint8_t in_the_way() const { return 0; }
-    [[nodiscard]] virtual key_state& one(std::uint8_t) { return *this; }
+    [[nodiscard]] virtual key_state& name_at(std::uint8_t) { return *this; }
     /// Returns the name that was in the way last.
-    [[nodiscard]] key_state& awaited() { return one(in_the_way()); }
+    [[nodiscard]] key_state& awaited() { return name_at(in_the_way()); }
     ///@}
 
     /// \name Events of a lease
@@ -130,7 +130,7 @@ public:
     /// A writer's lease has become a reader's.
     virtual void downgraded(held_lease&) = 0;
     /// Another lease renews the key now.
-    virtual void led_by(held_lease const& before, held_lease&) = 0;
+    virtual void renewed_by(held_lease const& former, held_lease& next) = 0;
     /// A lease has ended, and its last commands are sent: the next waiter may be served.
     virtual void lease_ended(held_lease const&) = 0;
     ///@}

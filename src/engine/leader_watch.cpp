@@ -33,7 +33,7 @@ void leader_watch::start(std::shared_ptr<lock_descriptor> lock, std::optional<le
     lock_ = std::move(lock);
     handler_ = std::move(handler);
     phase_ = phase::asking;
-    lasts_ = known.has_value();
+    observes_ = known.has_value();
     known_ = {};
     if (known)
         known_ = {known->term, known->revision, known->vacant, known->confirmed, 0};
@@ -46,14 +46,14 @@ void leader_watch::start(std::shared_ptr<lock_descriptor> lock, std::optional<le
     if (runtime_.life.closing())
         return finish(make_error_code(errc::shut_down));
     ask_all();
-    connecting_ = !lasts_ && !connected_to_majority();
+    connecting_ = !observes_ && !connected_to_majority();
     schedule();
     weigh();
 }
 
 void leader_watch::begin()
 {
-    if (!lasts_)
+    if (!observes_)
         return runtime_.life.begin_inspection(*this);
     runtime_.life.begin_operation(*this);
     nodes().expect_pushes();
@@ -62,7 +62,7 @@ void leader_watch::begin()
 
 void leader_watch::end()
 {
-    if (!lasts_)
+    if (!observes_)
         return runtime_.life.end_inspection(*this);
     hook.unlink();
     nodes().stop_expecting_pushes();
@@ -97,7 +97,7 @@ void leader_watch::ask(unsigned node)
         return;
     }
     net::node& asked = nodes().at(node);
-    if (lasts_) {
+    if (observes_) {
         if (asked.state() != node_state::ready)
             return;
         asked.track();
@@ -118,14 +118,14 @@ void leader_watch::on_usable(unsigned node)
 
 void leader_watch::on_nodes_changed()
 {
-    if (lasts_)
+    if (observes_)
         weigh();
 }
 
 /// Completes without news, unless other operations know more. Its caller asks again.
 void leader_watch::on_retired()
 {
-    if (!lasts_ || phase_ != phase::asking)
+    if (!observes_ || phase_ != phase::asking)
         return;
     core::leader_version const latest = lock_->key->latest_leader();
     if (known_.version() < latest) {
@@ -209,7 +209,7 @@ bool leader_watch::counts(unsigned node, core::leader_version proven)
     finding const& its = found_[node];
     net::node const& by = nodes().at(node);
     bool const heard = by.state() == node_state::ready && by.connection() == its.connection;
-    if (!its.answer.known || (lasts_ && !heard))
+    if (!its.answer.known || (observes_ && !heard))
         return false;
     bool const outdated = its.answer.version() < proven && its.since < proven;
     if (outdated)
@@ -238,10 +238,10 @@ void leader_watch::weigh()
     if (phase_ != phase::asking)
         return;
     auto const verdict = conclude();
-    lasts_ ? weigh_news(verdict) : weigh_once(verdict);
+    observes_ ? judge_change(verdict) : judge_query(verdict);
 }
 
-void leader_watch::weigh_once(std::optional<core::leader_verdict> const& verdict)
+void leader_watch::judge_query(std::optional<core::leader_verdict> const& verdict)
 {
     if (std::exchange(connecting_, connecting_ && !verdict) && verdict)
         schedule();
@@ -254,7 +254,7 @@ void leader_watch::weigh_once(std::optional<core::leader_verdict> const& verdict
 
 /// An unconfirmed announcement may be confirmed in a moment, or be over.
 // rule EL5
-void leader_watch::weigh_news(std::optional<core::leader_verdict> const& verdict)
+void leader_watch::judge_change(std::optional<core::leader_verdict> const& verdict)
 {
     core::instant const now = runtime_.loop().now();
     if (verdict)
@@ -293,7 +293,7 @@ core::duration leader_watch::pause_between_questions() const
 void leader_watch::schedule()
 {
     core::instant const now = runtime_.loop().now();
-    if (!lasts_) {
+    if (!observes_) {
         auto const connecting =
             connecting_ ? runtime_.its.settings().connect_timeout : core::duration::zero();
         return runtime_.loop().schedule(*this, now + connecting + lock_->config->node_timeout);
@@ -312,7 +312,7 @@ void leader_watch::expire()
 {
     if (phase_ != phase::asking)
         return;
-    if (lasts_) {
+    if (observes_) {
         if (core::reached(asked_ + pause_between_questions(), runtime_.loop().now()))
             ask_all();
         return weigh();
@@ -366,8 +366,8 @@ void leader_watch::run()
 {
     if (phase_ != phase::finished)
         return;
-    if (std::exception_ptr* const told = error_ ? handler_.diagnostics() : nullptr)
-        *told = diagnostics(error_);
+    if (std::exception_ptr* const diagnostics = error_ ? handler_.diagnostics() : nullptr)
+        *diagnostics = failure(error_);
     end();
     auto const ec = error_;
     auto result = ec ? leader_info() : std::move(result_);
@@ -379,7 +379,7 @@ void leader_watch::run()
     handler(ec, std::move(result));
 }
 
-std::exception_ptr leader_watch::diagnostics(boost::system::error_code ec) const noexcept
+std::exception_ptr leader_watch::failure(boost::system::error_code ec) const noexcept
 {
     try {
         if (ec != errc::no_quorum)

@@ -50,7 +50,7 @@ public:
     void abort(boost::system::error_code) override;
     [[nodiscard]] lock_descriptor const* wanted_lock() const override
     {
-        return lasts_ ? lock_.get() : nullptr;
+        return observes_ ? lock_.get() : nullptr;
     }
     void on_usable(unsigned node) override;
     /// Answers on a connection that has ended do not count any more.
@@ -99,13 +99,13 @@ private:
     [[nodiscard]] bool counts(unsigned node, core::leader_version proven);
     [[nodiscard]] std::optional<core::leader_verdict> conclude();
     void weigh();
-    void weigh_once(std::optional<core::leader_verdict> const&);
-    void weigh_news(std::optional<core::leader_verdict> const&);
+    void judge_query(std::optional<core::leader_verdict> const&);
+    void judge_change(std::optional<core::leader_verdict> const&);
     [[nodiscard]] core::duration pause_between_questions() const;
     void schedule();
     void report(core::leader_verdict const&);
     void finish(boost::system::error_code);
-    [[nodiscard]] std::exception_ptr diagnostics(boost::system::error_code) const noexcept;
+    [[nodiscard]] std::exception_ptr failure(boost::system::error_code) const noexcept;
     void recycle_if_drained();
 
     runtime& runtime_;
@@ -121,7 +121,7 @@ private:
     std::optional<core::instant> unsettled_; ///< since then
     std::optional<core::instant> too_few_;   ///< nodes have answered, since then
     std::uint32_t generation_ = 0;
-    bool lasts_ = false;
+    bool observes_ = false;
     bool connecting_ = false; ///< asked once: the time for that is not over
     phase phase_ = phase::idle;
 };

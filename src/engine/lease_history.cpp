@@ -100,7 +100,7 @@ void lease_history::keep(std::mutex& guard, core::lease_facts const& known, unsi
     record_->when[node] = now;
 }
 
-void lease_history::share(std::mutex& guard, lease_history const& other) noexcept
+void lease_history::copy_from(std::mutex& guard, lease_history const& other) noexcept
 {
     std::scoped_lock const held(guard);
     record_ = other.record_;

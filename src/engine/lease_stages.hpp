@@ -54,18 +54,18 @@ public:
         return extending() ? std::optional(round_->sent + patience) : std::nullopt;
     }
     /// Renews the key of the one before from now on.
-    void lead(keeping const& before)
+    void become_renewer(keeping const& before)
     {
         failed = before.failed;
         round_.reset();
-        core::lease_machine::lead(before);
+        core::lease_machine::become_renewer(before);
     }
-    /// Loses the key with the one that leads.
-    void lose_with(keeping const& leader)
+    /// Loses the key with the renewer.
+    void lose_with(keeping const& renewer)
     {
-        failed = leader.failed;
-        stalled = leader.stalled;
-        core::lease_machine::lose_with(leader);
+        failed = renewer.failed;
+        stalled = renewer.stalled;
+        core::lease_machine::lose_with(renewer);
     }
 
     void round_failed() { failed = static_cast<std::uint8_t>(std::min(failed + 1, 255)); }
@@ -80,8 +80,8 @@ private:
 };
 
 /// How a lease that was given up is released: first on the queue node, if there is one, and then on the other nodes.
-struct parting {
-    explicit parting(core::lease_facts const& last) : known(last) {}
+struct releasing {
+    explicit releasing(core::lease_facts const& last) : known(last) {}
 
     /// From now on answers are counted, and those of all nodes are awaited.
     void begin()
@@ -104,7 +104,7 @@ struct parting {
     bool under_way = false;
     /// By the next owner in the queue: nodes that say so have not lost it.
     bool may_be_claimed = false;
-    bool leaves_free = false; ///< for unqueued clients
+    bool opens_window = false; ///< for unqueued clients
 };
 
 } // namespace redlock::detail

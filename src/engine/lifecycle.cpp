@@ -8,8 +8,8 @@ namespace redlock::detail {
 void lifecycle::for_each_lock(std::function<void(lock_descriptor const&)> const& visit) const
 {
     for (list const* const all : {&operations_, &leases_})
-        for (activity const& one : *all)
-            if (lock_descriptor const* const lock = one.wanted_lock())
+        for (activity const& each : *all)
+            if (lock_descriptor const* const lock = each.wanted_lock())
                 visit(*lock);
 }
 

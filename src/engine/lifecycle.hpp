@@ -48,15 +48,15 @@ public:
         : loop_(loop), nodes_(nodes), backlog_(backlog), closer_(closer)
     {}
 
-    void begin_operation(activity& one) { begin(operations_, one); }
-    void end_operation(activity& one) { end(operations_, one); }
-    void begin_lease(activity& one) { begin(leases_, one); }
-    void end_lease(activity& one) { end(leases_, one); }
+    void begin_operation(activity& operation) { begin(operations_, operation); }
+    void end_operation(activity& operation) { end(operations_, operation); }
+    void begin_lease(activity& lease) { begin(leases_, lease); }
+    void end_lease(activity& lease) { end(leases_, lease); }
     /// Begins an operation that keeps no connections.
-    void begin_inspection(activity& one) { operations_.push_back(one); }
-    void end_inspection(activity& one)
+    void begin_inspection(activity& inspection) { operations_.push_back(inspection); }
+    void end_inspection(activity& inspection)
     {
-        operations_.erase(operations_.iterator_to(one));
+        operations_.erase(operations_.iterator_to(inspection));
         see_whether_drained();
     }
     /// Do operations or leases keep the connections?
@@ -66,8 +66,8 @@ public:
     void tell_usable(unsigned node)
     {
         for (list* const all : {&operations_, &leases_})
-            for (activity& one : *all)
-                one.on_usable(node);
+            for (activity& each : *all)
+                each.on_usable(node);
     }
     void tell_nodes_changed()
     {
@@ -90,13 +90,13 @@ public:
     void release_ended(bool confirmed);
     /// The release waits for the queue node's answer before the other nodes are told. Only this list keeps the lease
     /// meanwhile.
-    void postpone_release(activity& one) { postponed_.push_back(one); }
+    void postpone_release(activity& lease) { postponed_.push_back(lease); }
     void send_postponed_releases()
     {
         while (!postponed_.empty()) {
-            activity& one = postponed_.front();
+            activity& lease = postponed_.front();
             postponed_.pop_front();
-            one.send_postponed();
+            lease.send_postponed();
         }
     }
     /// Ends a count that only delayed the client's end.
@@ -142,15 +142,15 @@ private:
                                boost::intrusive::member_hook<activity, activity::hook_type, &activity::link>,
                                boost::intrusive::constant_time_size<false>>;
 
-    void begin(list& of, activity& one)
+    void begin(list& of, activity& begun)
     {
-        of.push_back(one);
+        of.push_back(begun);
         if (under_way_++ == 0)
             keep_connections();
     }
-    void end(list& of, activity& one)
+    void end(list& of, activity& ended)
     {
-        of.erase(of.iterator_to(one));
+        of.erase(of.iterator_to(ended));
         if (--under_way_ == 0)
             keep_connections();
         see_whether_drained();

@@ -41,7 +41,7 @@ public:
     void deliver(boost::intrusive_ptr<held_lease> got) override
     {
         lease_ = std::move(got);
-        all_.go_on();
+        all_.take_names_singly();
     }
     void receive(boost::intrusive_ptr<held_lease> got) override { deliver(std::move(got)); }
     void tell_waiting(std::size_t, bool) override {}
@@ -132,7 +132,7 @@ void multi_waiter::first_in_one_more(core::start_mode how)
 {
     how_ = std::max(how_, how);
     ++first_;
-    if (asks())
+    if (asks_for_all())
         ask();
 }
 
@@ -143,7 +143,7 @@ void multi_waiter::ask()
         return fail(make_error_code(boost::system::errc::not_enough_memory));
     acquirer_ = made;
     for (auto const& each : queues_)
-        each->asked_by(made);
+        each->set_acquirer(made);
     bool const begins = given_up_.empty();
     if (begins) {
         asks_since_ = on().loop().now();
@@ -155,14 +155,15 @@ void multi_waiter::ask()
 void multi_waiter::stop_asking()
 {
     for (auto const& each : queues_)
-        each->asked_by(nullptr);
+        each->set_acquirer(nullptr);
     acquirer_ = nullptr;
 }
 
-acquirer* multi_waiter::asking() const
+acquirer* multi_waiter::acquirer_in_charge() const
 {
-    auto const asked = std::ranges::find_if(queues_, [](auto const& each) { return each->current(); });
-    return acquirer_ || asked == queues_.end() ? acquirer_ : (*asked)->current();
+    auto const asked =
+        std::ranges::find_if(queues_, [](auto const& each) { return each->acquirer_of_first(); });
+    return acquirer_ || asked == queues_.end() ? acquirer_ : (*asked)->acquirer_of_first();
 }
 
 /// How long it asks for all names at once.
@@ -187,7 +188,7 @@ bool multi_waiter::reclaim(errc cause)
     if (!is_tired())
         return false;
     stop_asking();
-    go_on();
+    take_names_singly();
     return true;
 }
 
@@ -199,7 +200,7 @@ void multi_waiter::expire()
     acquirer& vain = *acquirer_;
     stop_asking();
     vain.stop();
-    go_on();
+    take_names_singly();
 }
 
 void multi_waiter::won(acquirer& by, held_lease& held)
@@ -220,7 +221,7 @@ void multi_waiter::acquirer_ended(acquirer const&)
 }
 
 /// With one name after the other.
-void multi_waiter::go_on()
+void multi_waiter::take_names_singly()
 {
     try {
         take_next();
@@ -237,7 +238,7 @@ void multi_waiter::prepare()
     options.renew = true;
     options.max_hold.reset();
     options.progress_within.reset();
-    if (whole_.limited())
+    if (whole_.has_limit())
         options.retry.outage_patience = std::chrono::years{1}; // its limit ends it
     alone_ = std::make_shared<lock_config const>(its.client, its.on, its.settings, options,
                                                  its.kind.counts() ? kind::fenced : kind::plain);
@@ -301,9 +302,9 @@ void multi_waiter::give_back(core::node_set where) noexcept
     for (std::size_t i = 0; !where.empty() && i * redis::nonce_length != nonces.size(); ++i)
         try {
             nonce const owner(std::string_view(nonces).substr(i * redis::nonce_length, redis::nonce_length));
-            on().clean.start(on().clean.prepare(),
-                             {{queues_[i], &alone_->kind, owner}, on().loop().now() + alone_->key_ttl},
-                             where);
+            on().rollbacks.start(on().rollbacks.prepare(),
+                                 {{queues_[i], &alone_->kind, owner}, on().loop().now() + alone_->key_ttl},
+                                 where);
         } catch (std::bad_alloc const&) { // the keys expire by themselves
         }
 }

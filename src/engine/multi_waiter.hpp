@@ -48,9 +48,9 @@ public:
     [[nodiscard]] bool is_first_everywhere() const;
     [[nodiscard]] std::size_t position() const;
     /// Has it come first in all queues?
-    [[nodiscard]] bool asks() const { return first_ == parts_.size(); }
+    [[nodiscard]] bool asks_for_all() const { return first_ == parts_.size(); }
     /// Returns its acquirer, or that of a name for which it waits.
-    [[nodiscard]] acquirer* asking() const;
+    [[nodiscard]] acquirer* acquirer_in_charge() const;
 
 private:
     class part;
@@ -68,7 +68,7 @@ private:
     void stop_asking();
     [[nodiscard]] bool is_tired() const;
     [[nodiscard]] core::duration patience() const;
-    void go_on();
+    void take_names_singly();
     void take_next();
     void prepare();
     [[nodiscard]] bool has_taken() const;

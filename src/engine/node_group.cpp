@@ -194,13 +194,13 @@ void node_group::note(unsigned node, std::string_view script, redis::resp_node c
 
 void node_group::note_lack(unsigned node, std::string_view command, redis::resp_node const& reply)
 {
-    constexpr std::size_t most_told = 16; // a server may have new words each time
+    constexpr std::size_t most_reported = 16; // a server may have new words each time
     try {
         std::string const words = to_words(command, reply);
         table_.note_lack(node, words);
         observer* const o = watcher();
-        auto& told = lacks_[node];
-        if (o && told.size() < most_told && told.insert(words).second)
+        auto& reported = lacks_[node];
+        if (o && reported.size() < most_reported && reported.insert(words).second)
             o->on_node({environment_.settings().names[node],
                         quarantines_[node] ? node_state::quarantined : states_[node], words});
     } catch (std::bad_alloc const&) { // as above

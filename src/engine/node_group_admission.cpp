@@ -204,10 +204,10 @@ quarantine node_group::quarantine_of(unsigned node, lock_descriptor const& lock,
 /// Tells the quarantine only if it ends later than all that were told of the node.
 void node_group::tell_quarantine(unsigned node, lock_descriptor const& lock, core::instant until) noexcept
 {
-    auto& told = quarantines_[node];
-    if (told && core::elapsed(*told, until) <= core::duration::zero())
+    auto& reported_until = quarantines_[node];
+    if (reported_until && core::elapsed(*reported_until, until) <= core::duration::zero())
         return;
-    told = until;
+    reported_until = until;
     try {
         core::instant const now = environment_.loop().now();
         auto const why = quarantine_of(node, lock, until);

@@ -25,7 +25,7 @@ struct acquisition {
 
     [[nodiscard]] lock_descriptor const& lock() const { return *current_waiter->lock(); }
     /// Returns the name that is waited for.
-    [[nodiscard]] key_state& awaited_key() const { return key->one(awaited); }
+    [[nodiscard]] key_state& awaited_key() const { return key->name_at(awaited); }
     /// Another client has taken or released the lock.
     void met_others()
     {

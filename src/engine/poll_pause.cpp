@@ -24,7 +24,7 @@ bool poll_pause::begin(pause_reason const& reason)
     offers_ = reason.why == pause_reason::cause::others_first;
     refused_ = reason.why == pause_reason::cause::refused;
     granted_ = refused_ ? last_.votes().answered() : core::node_set();
-    granted_.erase(last_.refused());
+    granted_.erase(last_.held_by_others());
     core::instant const now = runtime_.loop().now();
     if (offers_)
         pause_.begin(now, pace(), runtime_.open_window_length());

@@ -37,10 +37,10 @@ bool queue_pause::begin(pause_reason const& reason)
     if (reason.unqueued || !wanted_.current_waiter->wants_position())
         return false;
     in_front_ = reason.in_front;
-    then_ = reason.not_before;
+    left_free_until_ = reason.not_before;
     handoff_.which = wanted_.awaited;
     type_ = &config().kind.in_queue();
-    silent_ = {};
+    passed_over_ = {};
     return enter_somewhere();
 }
 
@@ -58,21 +58,21 @@ bool queue_pause::serve(waiter& next)
 
 bool queue_pause::enter_somewhere()
 {
-    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), silent_);
+    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over_);
     if (!node || !prepare(*node))
         return false;
     node_ = *node;
     connection_ = nodes().at(node_).connection();
     called_ = false;
     told_.reset();
-    free_ = {};
+    without_key_ = {};
     core::instant const now = runtime_.loop().now();
     timing_ = polls_ ? core::position_timing(handoff_.window, runtime_.poll_pause(), now)
                      : core::position_timing(handoff_.window);
     forget_call();
     runtime_.registry.enter(*this);
     open_round();
-    core::reached(then_, now) ? ask() : timing_.left_free(then_);
+    core::reached(left_free_until_, now) ? ask() : timing_.left_free(left_free_until_);
     return true;
 }
 
@@ -82,7 +82,7 @@ bool queue_pause::prepare(unsigned node)
 {
     try {
         if (!rollback_)
-            rollback_ = &runtime_.clean.prepare();
+            rollback_ = &runtime_.rollbacks.prepare();
         handoff_.next_owner = runtime_.its.fresh_nonce();
         handoff_.window = runtime_.claim_window(config().node_timeout);
         polls_ = !config().options.fair || !runtime_.registry.may_call(node);
@@ -100,7 +100,7 @@ bool queue_pause::prepare(unsigned node)
 void queue_pause::ask()
 {
     timing_.asked(runtime_.loop().now());
-    heard_ = nodes().at(node_).tracks();
+    was_tracked_ = nodes().at(node_).tracks();
     send(node_, kind::request::enter);
 }
 
@@ -111,12 +111,12 @@ void queue_pause::end()
         return;
     hook.unlink();
     open_round();
-    runtime_.clean.start(*std::exchange(rollback_, nullptr),
-                         {{&wanted_.awaited_key(), type_, handoff_.next_owner},
-                          runtime_.loop().now() + handoff_.window,
-                          std::move(position_text_),
-                          called_ ? handoff_.passed.value_or(core::duration::zero()) : unknown_passage},
-                         core::node_set(node_));
+    runtime_.rollbacks.start(*std::exchange(rollback_, nullptr),
+                             {{&wanted_.awaited_key(), type_, handoff_.next_owner},
+                              runtime_.loop().now() + handoff_.window,
+                              std::move(position_text_),
+                              called_ ? handoff_.passed.value_or(core::duration::zero()) : unknown_passage},
+                             core::node_set(node_));
 }
 
 remote_handoff const& queue_pause::take_handoff()
@@ -132,17 +132,17 @@ remote_handoff const& queue_pause::take_handoff()
 void queue_pause::on_time()
 {
     core::instant const now = runtime_.loop().now();
-    if (core::reached(forgiven_at_, now))
-        silent_ = {};
+    if (core::reached(passed_over_until_, now))
+        passed_over_ = {};
     if (timing_.silent())
-        return move_on();
+        return pass_over_and_reenter();
     if (!stays())
         return;
     bool const doubts = timing_.doubtful(now);
     if (doubts)
         timing_.doubted(config().key_ttl, now);
     ask();
-    moved();
+    reschedule();
     if (doubts)
         look_elsewhere();
 }
@@ -158,41 +158,41 @@ void queue_pause::on_nodes_changed()
 bool queue_pause::stays()
 {
     auto const before = round_number();
-    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), silent_);
+    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over_);
     bool const gone = !nodes().at(node_).ensure_can_send_now() || position_lost();
     if (before != round_number()) // a node was found gone, and has moved the position already
         return false;
     if (gone)
-        move_on();
+        pass_over_and_reenter();
     else if (node && *node != node_)
-        move();
+        reenter_queue();
     return before == round_number();
 }
 
-void queue_pause::move()
+void queue_pause::reenter_queue()
 {
     end();
     in_front_ = false;
-    enter_somewhere() ? moved() : listener_.on_step(pause_step::closed);
+    enter_somewhere() ? reschedule() : listener_.on_step(pause_step::closed);
 }
 
 /// The node is silent, or the connection is gone: contenders meet at the next one (rule Q17).
 // rule Q17
-void queue_pause::move_on()
+void queue_pause::pass_over_and_reenter()
 {
     if (!position_lost())
         pass_over(core::position_timing::refresh);
     else if (nodes().at(node_).connection() == connection_ && runtime_.registry.may_call(node_))
         pass_over(permanently); // or it polls there from now on (rule Q18)
-    move();
+    reenter_queue();
 }
 
 void queue_pause::on_key_changed(unsigned node)
 {
-    if (node != node_ || !owned_)
+    if (node != node_ || !had_one_owner_)
         return;
     timing_.key_changed(runtime_.loop().now());
-    moved();
+    reschedule();
 }
 
 void queue_pause::on_changed_here(core::node_set where)
@@ -211,7 +211,7 @@ void queue_pause::on_call(kind::call const& call)
     if (call.what == word::free)
         timing_.left_free(now + std::min<core::duration>(call.time, runtime_.open_window_length()));
     if (call.what != word::take)
-        return moved();
+        return reschedule();
     if (!call.previous_owner.empty()) {
         handoff_.previous_owner = nonce(call.previous_owner);
         handoff_.passed = call.time;
@@ -231,7 +231,7 @@ void queue_pause::forget_call()
 void queue_pause::answer_call(std::string_view permits)
 {
     if (type_->has_permits && !kind::are_permits(kind::permits_of(config().kind_terms), permits))
-        return move_on(); // no node says that
+        return pass_over_and_reenter(); // no node says that
     called_ = true;
     if (type_->has_permits)
         handoff_.permits = permits;
@@ -254,18 +254,18 @@ void queue_pause::on_position(node_answer const& got)
     auto const seen = type_->read_observation(got.what, got.reply);
     // A key without a remaining time never expires, and no queue helps.
     if (got.answer.what != kind::answer::meaning::denied || !seen.left)
-        return refused(got);
+        return on_entry_refused(got);
     forget_call();
     wanted_.saw(got.node, nodes().size(), seen);
-    owned_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
-    if (!heard_ && owned_ && !polls_)
+    had_one_owner_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
+    if (!was_tracked_ && had_one_owner_ && !polls_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     in_front_ = false;
     timing_.positioned(got.answer.number, left, config().key_ttl, runtime_.loop().now());
     if (!told_)
         tell_position();
-    moved();
+    reschedule();
 }
 
 /// A server pays for each key that is read while the server tracks. So tracking starts here, and then the key is read again.
@@ -273,18 +273,18 @@ void queue_pause::hear_of_changes()
 {
     nodes().at(node_).track();
     if (!nodes().at(node_).tracks())
-        return move_on();
+        return pass_over_and_reenter();
     ask();
-    moved();
+    reschedule();
 }
 
 // rule Q23
-void queue_pause::refused(node_answer const& got)
+void queue_pause::on_entry_refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {
         runtime_.registry.refused(got.node, wanted_.awaited_key(), got.reply);
         pass_over(permanently); // the problem there may last
-        return move();
+        return reenter_queue();
     }
     end();
     listener_.on_step(pause_step::closed);
@@ -293,11 +293,11 @@ void queue_pause::refused(node_answer const& got)
 void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failure const&)
 {
     if (what == kind::request::enter && !late && stands() && !called_)
-        move_on();
+        pass_over_and_reenter();
 }
 
 /// The position or the time of the next question has changed. The observer hears when this waiter becomes the first.
-void queue_pause::moved()
+void queue_pause::reschedule()
 {
     if (told_ && *told_ != 0 && timing_.before() == 0)
         tell_position();
@@ -314,7 +314,7 @@ void queue_pause::tell_position()
 // rule Q13
 void queue_pause::look_elsewhere()
 {
-    free_ = {};
+    without_key_ = {};
     for (unsigned i = 0; i != nodes().size() && stands(); ++i) {
         if (i == node_ || !nodes().at(i).ensure_can_send_now())
             continue;
@@ -330,8 +330,8 @@ void queue_pause::on_time_left(node_answer const& got)
         nodes().note_lack(got.node, "PTTL", got.reply);
     if (!type_->read_observation(got.what, got.reply).gone)
         return;
-    free_.insert(got.node);
-    if (free_.size() >= core::majority(nodes().size()))
+    without_key_.insert(got.node);
+    if (without_key_.size() >= core::majority(nodes().size()))
         listener_.on_step(pause_step::vote);
 }
 

@@ -84,17 +84,17 @@ private:
     void hear_of_changes();
     void forget_call();
     void answer_call(std::string_view permits);
-    void move_on();
+    void pass_over_and_reenter();
     void pass_over(core::duration time)
     {
-        silent_.insert(node_);
-        forgiven_at_ = runtime_.loop().now() + time;
+        passed_over_.insert(node_);
+        passed_over_until_ = runtime_.loop().now() + time;
     }
-    void move();
+    void reenter_queue();
     [[nodiscard]] bool position_lost() const { return !runtime_.registry.stands(node_, connection_, polls_); }
-    void refused(node_answer const&);
+    void on_entry_refused(node_answer const&);
     void tell_position();
-    void moved();
+    void reschedule();
     void look_elsewhere();
     void on_time_left(node_answer const&);
 
@@ -106,16 +106,16 @@ private:
     remote_handoff handoff_;
     std::string position_text_; ///< the position's text
     core::position_timing timing_;
-    core::instant then_;                  ///< until when the lock is left to others
-    core::node_set silent_;               ///< nodes that gave no answer in time, or an error
-    core::instant forgiven_at_;           ///< and may be asked again
-    core::node_set free_;                 ///< nodes without a key while the queue node has one
+    core::instant left_free_until_;       ///< until when the lock is left to others
+    core::node_set passed_over_;          ///< nodes that gave no answer in time, or an error
+    core::instant passed_over_until_;     ///< and may be asked again
+    core::node_set without_key_;          ///< nodes without a key while the queue node has one
     std::optional<std::uint64_t> told_{}; ///< how many stand before it
     std::uint32_t connection_ = 0;        ///< the position ends with it
     unsigned node_ = 0;
-    bool in_front_ = false; ///< it is to be the first; until it is known where it stands
-    bool heard_ = false;    ///< was the server to tell of the key when it was asked last?
-    bool owned_ =
+    bool in_front_ = false;    ///< it is to be the first; until it is known where it stands
+    bool was_tracked_ = false; ///< was the server to tell of the key when it was asked last?
+    bool had_one_owner_ =
         false; ///< did one owner have the lock then? Readers and permits serve the queue themselves (rule Q13)
     bool called_ = false;
     bool polls_ = false; ///< nobody calls it (rule Q18)

@@ -113,17 +113,17 @@ void queue_registry::have_memory(core::node_set nodes)
 
 bool queue_registry::stands(unsigned node, std::uint32_t connection, bool polls)
 {
-    connection_state const& now = of(node);
+    connection_state const& known = of(node);
     bool const reached = polls || (nodes_.at(node).subscribed() && may_call(node));
-    return now.connection == connection && !now.refused && reached;
+    return known.connection == connection && !known.refused && reached;
 }
 
 /// Forgets what is known of another connection, and refusals of long ago: a right may have been given since.
 queue_registry::connection_state& queue_registry::of(unsigned node)
 {
     connection_state& known = connections_[node];
-    if (std::uint32_t const now = nodes_.at(node).connection(); known.connection != now)
-        known = {.connection = now};
+    if (std::uint32_t const present = nodes_.at(node).connection(); known.connection != present)
+        known = {.connection = present};
     if (core::reached(known.asked_again_at, environment_.loop().now())) {
         known.refused.reset();
         known.closed.clear();

@@ -21,26 +21,26 @@ void rollback::start(owed_release owed, core::node_set where, core::node_set rea
 {
     owed_ = std::move(owed);
     reached_ = reached;
-    left_ = 0;
+    unconfirmed_ = 0;
     for (unsigned i = 0; i != nodes().size(); ++i) {
         if (!where.contains(i))
             continue;
         if (nodes().at(i).ensure_can_release())
             send(i, release_request());
         else
-            leave(i);
+            leave_for_later(i);
     }
     if (drained()) // no node was reachable
         on_drained();
 }
 
 /// A position ends with its connection, and a key that was handed to it expires soon.
-void rollback::leave(unsigned node)
+void rollback::leave_for_later(unsigned node)
 {
     if (!owed_.position_text.empty() || !reached_.contains(node))
         return;
-    ++left_;
-    owner_.keep(node, owed_);
+    ++unconfirmed_;
+    owner_.retry_later(node, owed_);
 }
 
 // rule M3
@@ -55,7 +55,7 @@ void rollback::on_answer(node_answer const& got)
     nodes().note(got.node, "release", got.reply);
     if (asks_for_lock_alone(got, type()) && nodes().at(got.node).ensure_can_release())
         return send(got.node, kind::request::lock_release);
-    ++left_;
+    ++unconfirmed_;
 }
 
 void rollback::on_silence(unsigned node, kind::request, bool, net::failure const& why)
@@ -64,13 +64,13 @@ void rollback::on_silence(unsigned node, kind::request, bool, net::failure const
         return;
     if (!why.unsent)
         reached_.insert(node); // with it a vote that waited for the connection, too
-    leave(node);
+    leave_for_later(node);
 }
 
 void rollback::on_drained()
 {
     owed_ = {};
-    owner_.ended(*this, left_ <= nodes().size() - core::majority(nodes().size()));
+    owner_.ended(*this, unconfirmed_ <= nodes().size() - core::majority(nodes().size()));
 }
 
 void cleanup::start(rollback& one, owed_release owed, core::node_set where, core::node_set reached)
@@ -91,7 +91,7 @@ void cleanup::drop_keys() noexcept
     rollbacks_.for_each([](rollback& each) { each.drop_key(); });
 }
 
-void cleanup::keep(unsigned node, owed_release owed)
+void cleanup::retry_later(unsigned node, owed_release owed)
 {
     core::instant const now = environment_.loop().now();
     if (discarded_ || core::reached(owed.expires, now))

@@ -48,7 +48,7 @@ private:
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_drained();
-    void leave(unsigned node);
+    void leave_for_later(unsigned node);
     [[nodiscard]] kind::request release_request() const
     {
         return owed_.position_text.empty() ? type().release_request() : kind::request::give_back;
@@ -56,8 +56,8 @@ private:
 
     cleanup& owner_;
     owed_release owed_;
-    core::node_set reached_; ///< nodes to which what it takes back was sent
-    unsigned left_ = 0;      ///< nodes that have not confirmed it
+    core::node_set reached_;   ///< nodes to which what it takes back was sent
+    unsigned unconfirmed_ = 0; ///< nodes that have not confirmed it
 };
 
 /// The releases of one client that no operation waits for.
@@ -80,7 +80,7 @@ public:
     void start(rollback&, owed_release, core::node_set where, core::node_set reached);
     void ended(rollback&, bool confirmed);
     /// Keeps a release that a node did not confirm. It is sent again when the node is back.
-    void keep(unsigned node, owed_release);
+    void retry_later(unsigned node, owed_release);
     /// Sends the kept releases of a node that is back.
     void retry(unsigned node);
     /// From now on nothing is kept or told.

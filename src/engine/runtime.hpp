@@ -33,8 +33,8 @@ public:
     runtime(net::any_io_executor executor, client_settings settings, std::shared_ptr<net::machine> on,
             group_listener& listener, net::task& closer, std::size_t lease_size)
         : its(std::move(executor), std::move(settings), std::move(on)), nodes(its, listener), backlog(nodes),
-          life(its.loop(), nodes, backlog, closer), clean(its, nodes, backlog, life), registry(its, nodes),
-          lease_blocks(lease_size), limit(its.loop())
+          life(its.loop(), nodes, backlog, closer), rollbacks(its, nodes, backlog, life),
+          registry(its, nodes), lease_blocks(lease_size), limit(its.loop())
     {
         for (std::string& each : drafts_)
             each.reserve(longest_draft);
@@ -98,7 +98,7 @@ public:
     node_group nodes;
     release_backlog backlog;
     lifecycle life;
-    cleanup clean;
+    cleanup rollbacks;
     queue_registry registry;
     block_cache lease_blocks; ///< any thread
     attempt_limit limit;

@@ -24,15 +24,15 @@ using boost::system::error_code;
 namespace {
 
 /// Clients with the old list and clients with the new one must exclude each other.
-void require_meeting(client_settings const& now, client_settings const& then)
+void require_meeting(client_settings const& old_list, client_settings const& new_list)
 {
     auto const count = [](auto number) { return static_cast<unsigned>(number); };
-    unsigned const common = count(std::ranges::count_if(then.peers, [&](auto const& its) {
+    unsigned const common = count(std::ranges::count_if(new_list.peers, [&](auto const& its) {
         return std::ranges::any_of(
-            now.peers, [&](auto const& other) { return redis::same_keys(its->where, other->where); });
+            old_list.peers, [&](auto const& other) { return redis::same_keys(its->where, other->where); });
     }));
-    unsigned const one = count(now.peers.size());
-    unsigned const other = count(then.peers.size());
+    unsigned const one = count(old_list.peers.size());
+    unsigned const other = count(new_list.peers.size());
     if (!core::majorities_meet(one, other, one + other - common))
         misconfigured("at most one server may be added or removed at a time; this list keeps " +
                       std::to_string(common) + " of " + std::to_string(one) + " and adds " +
@@ -55,7 +55,7 @@ std::shared_ptr<engine> succession::current() const
 // rule N9
 succession::node_change succession::prepare(std::vector<std::string> nodes)
 {
-    std::shared_ptr<engine> now;
+    std::shared_ptr<engine> present;
     {
         std::scoped_lock const held(guard_);
         if (current_->forked())
@@ -67,13 +67,13 @@ succession::node_change succession::prepare(std::vector<std::string> nodes)
         std::erase_if(earlier_, [](auto const& each) { return each.expired(); });
         earlier_.reserve(earlier_.size() + 1);
         changing_ = true;
-        now = current_;
+        present = current_;
     }
     try {
         config wanted = settings_;
         wanted.nodes = std::move(nodes);
         wanted.admission.assume_fresh = false; // said of the first nodes, which keep it
-        require_meeting(now->settings(), check(wanted, *on_));
+        require_meeting(present->settings(), check(wanted, *on_));
         return {shared_from_this(), make_engine(executor_, wanted, on_)};
     } catch (...) {
         change_ended();

@@ -35,9 +35,9 @@ public:
     [[nodiscard]] unsigned attempts() const { return attempts_; }
     [[nodiscard]] core::instant started() const { return started_; }
     [[nodiscard]] core::duration waited(core::instant now) const { return core::elapsed(started_, now); }
-    [[nodiscard]] bool limited() const { return limited_; }
+    [[nodiscard]] bool has_limit() const { return has_limit_; }
     /// Does it fail when it is refused?
-    [[nodiscard]] bool asks_once() const { return once_ || (limited_ && limit_ == core::duration::zero()); }
+    [[nodiscard]] bool asks_once() const { return once_ || (has_limit_ && limit_ == core::duration::zero()); }
     /// Or does it wait for other holders?
     [[nodiscard]] bool waits() const { return !asks_once(); }
     /// Does it take a position in the queue of its name?
@@ -45,10 +45,10 @@ public:
     /// Returns for how long it goes on without a majority. A limit of its own ends it, if there is one.
     [[nodiscard]] core::duration outage_patience() const
     {
-        return limited_ ? core::duration::max()
-                        : core::duration(lock_->config->options.retry.outage_patience);
+        return has_limit_ ? core::duration::max()
+                          : core::duration(lock_->config->options.retry.outage_patience);
     }
-    [[nodiscard]] bool out_of_time(core::instant now) const { return limited_ && waited(now) >= limit_; }
+    [[nodiscard]] bool out_of_time(core::instant now) const { return has_limit_ && waited(now) >= limit_; }
 
     void attempt_began() { ++attempts_; }
     void attempt_failed(errc cause)
@@ -108,7 +108,7 @@ protected:
     {
         lock_ = std::move(lock);
         started_ = now;
-        limited_ = limit.has_value();
+        has_limit_ = limit.has_value();
         once_ = limit == one_attempt;
         limit_ = limit.value_or(core::duration::zero());
         last_cause_ = {};
@@ -124,7 +124,7 @@ protected:
     unsigned attempts_ = 0;
     std::uint8_t comebacks_ = 0;
     bool has_table_ = false; ///< an attempt was decided for it, or for waiters before it
-    bool limited_ = false;
+    bool has_limit_ = false;
     bool once_ = false;
 };
 

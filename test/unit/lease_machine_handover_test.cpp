@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(lease_that_leads_renews_from_then_on)
     lease l{nine_seconds};
     l.machine.follow(leader.machine);
     leader.begin(at(3s));
-    l.machine.lead(leader.machine);
+    l.machine.become_renewer(leader.machine);
     BOOST_TEST(!l.machine.extending());
     BOOST_TEST(l.due(3s) == 'R');
     BOOST_TEST(l.round(3s, "0m 1m") == ".E");
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(renewal_that_was_put_off_is_put_off_for_the_next)
     lease l{nine_seconds};
     l.machine.follow(leader.machine);
     leader.machine.postpone_renewal(at(3s));
-    l.machine.lead(leader.machine);
+    l.machine.become_renewer(leader.machine);
     BOOST_TEST(l.due(3s) == '-');
     BOOST_TEST(l.next_us() > us(3s));
 }

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
     gave(0, "5 6", 0);
     BOOST_TEST(is_awaited());
     BOOST_TEST((chooser() == 1U));
-    choose_first();
+    stop_awaiting_chooser();
     BOOST_TEST(!chooser());
     BOOST_TEST(!is_awaited());
     BOOST_TEST(set() == "4 6");
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(first_answer_chooses_if_there_is_no_queue_node)
 BOOST_AUTO_TEST_CASE(next_answer_chooses_if_the_queue_node_failed_before_all_others)
 {
     vote(1);
-    choose_first();
+    stop_awaiting_chooser();
     BOOST_TEST(!decided());
     gave(2, "4", 0);
     BOOST_TEST(set() == "4");
