@@ -2,8 +2,6 @@
 #include "engine/key_group.hpp"
 
 #include "engine/held_lease.hpp"
-#include "engine/lock_descriptor.hpp"
-#include "engine/runtime.hpp"
 
 #include <boost/system/errc.hpp>
 

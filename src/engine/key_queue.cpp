@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/key_queue.hpp"
 
-#include "core/instant.hpp"
 #include "core/local_queue.hpp"
 #include "engine/held_lease.hpp"
 #include "kind/election.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/batch_policy.hpp"
-#include "core/instant.hpp"
 #include "core/tally.hpp"
 #include "engine/acquirer.hpp"
 #include "engine/acquirer_owner.hpp"

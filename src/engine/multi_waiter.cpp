@@ -6,6 +6,7 @@
 #include "engine/held_lease.hpp"
 #include "engine/lock_descriptor.hpp"
 #include "engine/nonce_source.hpp"
+#include "kind/kind.hpp"
 #include "redis/command.hpp"
 
 #include <boost/system/errc.hpp>

@@ -12,7 +12,6 @@
 #include "engine/lock_config.hpp"
 #include "engine/runtime.hpp"
 #include "engine/waiter.hpp"
-#include "kind/kind.hpp"
 #include <redlock/error.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>

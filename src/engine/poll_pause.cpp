@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/poll_pause.hpp"
 
-#include "engine/waiter.hpp"
 #include "net/machine.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
