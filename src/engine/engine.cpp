@@ -34,11 +34,15 @@ std::shared_ptr<lock_descriptor> engine::make_lock(std::string name, all_options
                                              keys_.at(std::move(name)));
 }
 
+boost::intrusive_ptr<key_state> engine::keys_of(std::vector<std::string> names)
+{
+    return {new key_group(keys_, std::move(names))};
+}
+
 std::shared_ptr<lock_descriptor> engine::make_lock(std::vector<std::string> names, all_options const& options,
                                                    kind::lock_kind const& type)
 {
-    return std::make_shared<lock_descriptor>(config_of(options, type),
-                                             new key_group(keys_, std::move(names)));
+    return std::make_shared<lock_descriptor>(config_of(options, type), keys_of(std::move(names)));
 }
 
 std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other)
@@ -47,7 +51,7 @@ std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other)
     auto const several = other.redis_key().several;
     if (several.empty())
         return std::make_shared<lock_descriptor>(config, keys_.at(other.name()));
-    return std::make_shared<lock_descriptor>(config, new key_group(keys_, {several.begin(), several.end()}));
+    return std::make_shared<lock_descriptor>(config, keys_of({several.begin(), several.end()}));
 }
 
 std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other, kind::lock_terms terms)

@@ -152,6 +152,8 @@ public:
 private:
     [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&);
     [[nodiscard]] std::shared_ptr<engine> successor() const;
+    /// Returns what is known of these names together; they are sorted.
+    [[nodiscard]] boost::intrusive_ptr<key_state> keys_of(std::vector<std::string> names);
     [[nodiscard]] std::shared_ptr<lock_config const> config_of(all_options const&, kind::lock_kind const&,
                                                                kind::lock_terms = {});
     void on_connected(unsigned node) override { runtime_.rollbacks.retry(node); }
