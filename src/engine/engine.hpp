@@ -8,6 +8,7 @@
 #include "engine/held_lease.hpp"
 #include "engine/inspector.hpp"
 #include "engine/key_queue.hpp"
+#include "engine/key_state.hpp"
 #include "engine/leader_watch.hpp"
 #include "engine/lock_config.hpp"
 #include "engine/lock_descriptor.hpp"
