@@ -230,10 +230,12 @@ void held_lease::check_ownership()
 
 void held_lease::tell(event what, core::duration spare, std::string_view detail)
 {
+    observer* const watcher = on().its.watcher();
+    if (!watcher)
+        return;
     auto const failed = releasing_stage() ? std::uint8_t{0} : kept().failed;
-    if (observer* const watcher = on().its.watcher())
-        watcher->on_lease({what, lock().name(), facts().holders.size(), nodes().size(), remaining(), spare,
-                           on().loop().now().boot - began_, cause(), failed, detail, is_shared()});
+    watcher->on_lease({what, lock().name(), facts().holders.size(), nodes().size(), remaining(), spare,
+                       on().loop().now().boot - began_, cause(), failed, detail, is_shared()});
 }
 
 void held_lease::tell_answer(unsigned node, node_report const& row, core::duration round_trip)

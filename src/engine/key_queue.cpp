@@ -155,8 +155,7 @@ void key_queue::ask_for_more()
 std::ptrdiff_t key_queue::count_asked_for() const
 {
     auto const next = std::ranges::find_if_not(queue_, [this](waiter const& each) {
-        bool const is_asked_for = each.own_acquirer || (acquirer_ && acquirer_->current_waiter() == &each);
-        return is_asked_for && each.lock()->config->kind.has_permits;
+        return is_asked_for(each) && each.lock()->config->kind.has_permits;
     });
     return std::distance(queue_.begin(), next);
 }
