@@ -46,17 +46,19 @@ public:
         ++count_;
     }
 
-    /// The last lease has ended. If the next owner does not follow within `window`, other clients had one.
+    /// The last lease has ended.
     void ended(instant now)
     {
         lasted_ += elapsed(noted_, now);
         noted_ = now;
     }
-    [[nodiscard]] bool paused(instant now, duration window) const { return elapsed(noted_, now) >= window; }
-    void look(instant now, duration window)
+    /// The next owner comes. Returns whether other clients had a window since the last lease.
+    [[nodiscard]] bool look(instant now, duration window)
     {
-        if (paused(now, window))
+        bool const paused = elapsed(noted_, now) >= window;
+        if (paused)
             count_ = 0;
+        return paused;
     }
 
     /// The window was open and no other client took the lock.

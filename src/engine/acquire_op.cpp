@@ -7,6 +7,7 @@
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_descriptor.hpp"
+#include "engine/multi_waiter.hpp"
 #include "engine/words.hpp"
 #include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>
@@ -92,8 +93,6 @@ void acquire_op::leave_queue()
 {
     if (auto const unwanted = std::exchange(lease_, nullptr))
         return unwanted->handle_gone();
-    if (!is_queued())
-        return;
     note_outage();
     held_here_ = queue().held_here();
     waiters_ahead_ = static_cast<std::uint32_t>(queue().position(*this));
@@ -115,7 +114,6 @@ void acquire_op::fail(boost::system::error_code ec)
     runtime_.loop().cancel(*this);
     phase_ = phase::failed;
     result_ = ec;
-    own_acquirer = nullptr;
     runtime_.loop().enqueue(static_cast<net::task&>(*this));
 }
 
@@ -172,7 +170,6 @@ void acquire_op::complete(boost::intrusive_ptr<held_lease> got)
     tell_end();
     lease granted = got ? lease_access::make(std::move(got)) : lease();
     phase_ = phase::idle;
-    own_acquirer = nullptr;
     ++generation_;
     runtime_.life.end_operation(*this);
     auto const lock = std::move(lock_);

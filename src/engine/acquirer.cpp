@@ -53,12 +53,12 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
     if (!owner.given_up().empty()) // it takes what carries these nonces
         return connect_then_vote();
     core::instant const now = runtime_.loop().now();
-    core::local_queue& local = wanted_.awaited_key().local();
-    core::instant const free_until = local.passing().free_until();
+    core::contention const& known = wanted_.awaited_key().contention;
+    core::instant const free_until = known.passing.free_until();
     bool const left_free =
-        local.passing().is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
+        known.passing.is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
-    if (!others_first && !local.has_rivals())
+    if (!others_first && !known.batch.has_rivals())
         return connect_then_vote();
     wanted_.nobody_came = true;
     pause_for({.why = others_first ? pause_reason::cause::others_first : pause_reason::cause::rivals,
@@ -170,20 +170,13 @@ void acquirer::vote()
     attempt_.start(wanted_.current_waiter->lock(), meeting_node_first, wanted_.owner->given_up());
 }
 
-/// Drops the current waiter, and makes the next waiter current. Returns the dropped waiter.
-waiter& acquirer::drop_waiter()
-{
-    waiter& done = *wanted_.current_waiter;
-    wanted_.current_waiter = wanted_.owner->after(done);
-    wanted_.owner->drop(done);
-    return done;
-}
-
 /// The waiter has not what an attempt needs. The next one is asked for a little later.
 void acquirer::fail_waiter(boost::system::error_code why)
 {
     queue_.end(); // the next client gets the lock that was handed to this one
-    drop_waiter().fail(why);
+    waiter& vain = *wanted_.current_waiter;
+    wanted_.current_waiter = wanted_.owner->drop(vain);
+    vain.fail(why);
     wanted_.current_waiter ? back_off(errc::no_quorum) : finish();
 }
 
@@ -266,7 +259,8 @@ void acquirer::drop_ended_waiters(errc cause, core::node_census const& census)
             end = cause;
         if (end == errc{})
             return;
-        drop_waiter().attempt_failed(cause);
+        wanted_.current_waiter = wanted_.owner->drop(one);
+        one.attempt_failed(cause);
         one.fail(end);
     }
 }
@@ -387,7 +381,7 @@ void acquirer::set_phase(phase then)
 void acquirer::finish()
 {
     if (!wanted_.current_waiter)
-        wanted_.owner->acquirer_ended(*this);
+        wanted_.owner->acquirer_ended();
     set_phase(phase::draining);
     queue_.end();
     poll_.end();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/contention.hpp"
 #include "core/instant.hpp"
-#include "core/local_queue.hpp"
 #include "core/outage.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
-#include "engine/acquirer_owner.hpp"
 #include "engine/attempt.hpp"
 #include "engine/attempt_limit.hpp"
 #include "engine/key_state.hpp"
@@ -25,8 +24,29 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace redlock::detail {
+
+/// Knows the waiters for which an acquirer asks, in their order: the queue of one name, or an operation on several.
+class acquirer_owner {
+public:
+    /// Returns the next waiter that the same acquirer can serve. Null: there is none.
+    [[nodiscard]] virtual waiter* after(waiter const&) = 0;
+    /// The waiter is done. Returns the next one that its acquirer serves from now on.
+    virtual waiter* drop(waiter&) = 0;
+    /// The lock is won.
+    virtual void won(acquirer&, held_lease&) = 0;
+    /// There is no waiter left to ask for.
+    virtual void acquirer_ended() = 0;
+    /// The attempt has failed. Returns true if the waiter goes on without the acquirer (rule M8).
+    [[nodiscard]] virtual bool reclaim(errc) { return false; }
+    /// Returns nonces that were given up for the next attempt, one for each of several names, whose keys it may take.
+    [[nodiscard]] virtual std::string_view given_up() const { return {}; }
+
+protected:
+    ~acquirer_owner() = default;
+};
 
 /// Asks the nodes for a lock on behalf of one waiter, and of the next one when that leaves: attempts, with pauses between
 /// them, until one wins or nobody wants the lock any more.
@@ -44,8 +64,11 @@ public:
     /// The waiter has left, and this one is the next.
     void serve(waiter& next_waiter);
     [[nodiscard]] waiter* current_waiter() const { return wanted_.current_waiter; }
-    /// Could other clients have had the lock before, and did not take it?
-    [[nodiscard]] bool nobody_came() const { return wanted_.nobody_came; }
+    /// Could other clients have had this name before, and did not take it?
+    [[nodiscard]] bool nobody_came_for(key_state const& name) const
+    {
+        return wanted_.nobody_came && &wanted_.awaited_key() == &name;
+    }
     /// Returns the attempt that won.
     [[nodiscard]] attempt const& won() const { return attempt_; }
     /// Nobody wants the lock any more: what was voted is taken back.
@@ -107,7 +130,6 @@ private:
     void tell(errc result) const;
     void on_contended();
     void drop_ended_waiters(errc cause, core::node_census const&);
-    waiter& drop_waiter();
     void back_off(errc cause);
     ///@}
 

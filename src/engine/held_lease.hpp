@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/attempt.hpp"
+#include "core/contention.hpp"
 #include "core/instant.hpp"
 #include "core/lease_machine.hpp"
-#include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "engine/announcement.hpp"
 #include "engine/lease_history.hpp"
@@ -217,7 +217,7 @@ private:
     void start_release(bool queues);
     /// Returns the local queue that knows of other clients that want the lock. Among several names, the one that was in the
     /// way last counts.
-    [[nodiscard]] core::local_queue& of_name() const { return lock().key->awaited().local(); }
+    [[nodiscard]] core::contention& contention() const { return lock().key->awaited().contention; }
     [[nodiscard]] kind::queue_arguments release_arguments() const;
     [[nodiscard]] bool release_in_queue(releasing&);
     void release_on(core::node_set, kind::request);

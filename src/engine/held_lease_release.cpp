@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "core/local_queue.hpp"
+#include "core/contention.hpp"
 #include "core/passage.hpp"
 #include "core/release_tally.hpp"
 #include "core/tally.hpp"
@@ -23,9 +23,9 @@ void held_lease::start_release(bool queues)
     stage.begin();
     on().life.release_began();
     if (queues && type().opens_window()) // for unqueued clients
-        of_name().passing().open_window(lock().config->batch_policy.period, on().open_window_length(),
-                                        on().loop().now());
-    if (queues && (type().heeds() || of_name().has_rivals()) && release_in_queue(stage))
+        contention().passing.open_window(lock().config->batch_policy.period, on().open_window_length(),
+                                         on().loop().now());
+    if (queues && (type().heeds() || contention().batch.has_rivals()) && release_in_queue(stage))
         return;
     on().loop().schedule_after(*this, lock().config->node_timeout);
     release_on(nodes().all(), type().release_request());
@@ -36,7 +36,7 @@ kind::queue_arguments held_lease::release_arguments() const
 {
     bool const opens_window = releasing_stage()->opens_window;
     auto const time =
-        opens_window ? on().open_window_length() : of_name().passing().lasted(on().loop().now());
+        opens_window ? on().open_window_length() : contention().passing.lasted(on().loop().now());
     return {.leaves_free = opens_window, .time = std::chrono::floor<std::chrono::microseconds>(time)};
 }
 
@@ -50,7 +50,7 @@ bool held_lease::release_in_queue(releasing& stage)
         return false;
     core::duration const whole = lock().config->node_timeout;
     stage.queue_node = static_cast<std::uint8_t>(*node);
-    stage.opens_window = of_name().passing().is_left_free(on().loop().now());
+    stage.opens_window = contention().passing.is_left_free(on().loop().now());
     stage.may_be_claimed = !stage.opens_window;
     // New readers and permits heed the queue node.
     stage.is_postponed = stage.may_be_claimed && !type().heeds();

@@ -23,11 +23,6 @@ std::string all_names(std::vector<std::string> const& names)
     return text;
 }
 
-multi_waiter* several(waiter const& one)
-{
-    return static_cast<multi_waiter*>(one.several.get());
-}
-
 } // namespace
 
 key_group::key_group(key_queues& all, std::vector<std::string> names)
@@ -83,7 +78,7 @@ bool key_group::held_here() const
 /// Other locks of this client may have met others meanwhile.
 std::uint8_t key_group::in_the_way() const
 {
-    auto const has_rivals = [](auto const& each) { return each->local().has_rivals(); };
+    auto const has_rivals = [](auto const& each) { return each->contention.batch.has_rivals(); };
     if (has_rivals(queues_[in_the_way_]))
         return in_the_way_;
     auto const first = std::ranges::find_if(queues_, has_rivals);
@@ -98,30 +93,30 @@ void key_group::enqueue(waiter& one)
     } catch (std::bad_alloc const&) {
         return one.fail(make_error_code(boost::system::errc::not_enough_memory));
     }
-    several(one)->enter();
+    one.several->enter();
     if (waits)
         one.tell_waiting(position(one), false);
 }
 
 void key_group::leave(waiter& one)
 {
-    several(one)->leave();
-    several(one)->done();
+    one.several->leave();
+    one.several->done();
 }
 
 std::size_t key_group::position(waiter const& one) const
 {
-    return one.several ? several(one)->position() : 0;
+    return one.several ? one.several->position() : 0;
 }
 
 acquirer* key_group::acquirer_of(waiter const& one) const
 {
-    return one.several ? several(one)->acquirer_in_charge() : nullptr;
+    return one.several ? one.several->acquirer_in_charge() : nullptr;
 }
 
 bool key_group::is_asked_for(waiter const& one) const
 {
-    return one.several && several(one)->asks_for_all();
+    return one.several && one.several->asks_for_all();
 }
 
 void key_group::adopted(held_lease& held)
@@ -135,7 +130,7 @@ void key_group::adopted(held_lease& held)
 multi_waiter* key_group::next_in_all() const
 {
     waiter* const first = queues_.front()->first();
-    multi_waiter* const next = first ? first->part_of() : nullptr;
+    multi_waiter* const next = first ? first->part_of : nullptr;
     return next && next->wants(queues_) && next->is_first_everywhere() ? next : nullptr;
 }
 

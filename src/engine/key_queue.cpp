@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/key_queue.hpp"
 
-#include "core/local_queue.hpp"
+#include "core/contention.hpp"
 #include "engine/held_lease.hpp"
 #include "kind/election.hpp"
 
@@ -33,10 +33,11 @@ void key_queue::enqueue(waiter& this_waiter)
         return;
     insert(queue_.end(), this_waiter);
     this_waiter.ticket = ++tickets_;
-    if (!local().busy())
-        return ask(core::batch_policy::next::coming);
-    ask_for_more();
-    if (this_waiter.hook.is_linked() && !this_waiter.own_acquirer)
+    bool const comes_first = !holder_ && !asks();
+    go_on(core::batch_policy::next::coming);
+    if (comes_first)
+        return; // its operation may be over
+    if (this_waiter.hook.is_linked() && !this_waiter.has_turn)
         this_waiter.tell_waiting(position(this_waiter), false);
 }
 
@@ -46,175 +47,140 @@ void key_queue::insert(waiters::const_iterator before, waiter& this_waiter)
     count_waiter();
 }
 
-void key_queue::drop(waiter& this_waiter)
+void key_queue::remove(waiter& this_waiter)
 {
-    this_waiter.own_acquirer = nullptr;
+    this_waiter.asked_by = nullptr;
+    this_waiter.has_turn = false;
     if (!this_waiter.hook.is_linked())
         return;
     queue_.erase(queue_.iterator_to(this_waiter));
     discount_waiter();
 }
 
+waiter* key_queue::drop(waiter& done)
+{
+    waiter* const next = after(done);
+    if (next) {
+        next->asked_by = done.asked_by;
+        next->has_turn = true;
+    }
+    remove(done);
+    return next;
+}
+
 // rule M8
 void key_queue::take_over(waiter& this_waiter)
 {
-    holder_ = nullptr;
+    (void)let_go(*holder_);
     this_waiter.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
+    this_waiter.has_turn = true;
     insert(queue_.begin(), this_waiter);
-    runtime& on = queues().on();
-    local().lease_ended(on.loop().now());
-    (void)local().ask(this_waiter.lock()->config->batch_policy, core::batch_policy::next::waiting,
-                      on.loop().now(), on.open_window_length());
 }
 
 // rule W1
 void key_queue::leave(waiter& this_waiter)
 {
-    bool const asks_itself = this_waiter.part_of() && local().asking() && first() == &this_waiter;
-    waiter* const next = after(this_waiter);
-    acquirer* const own = this_waiter.own_acquirer;
-    drop(this_waiter);
-    if (own)
-        own->stop();
-    if (asks_itself)
-        return stop_asking();
-    if (own || !is_asked_for(this_waiter))
-        return ask_for_more();
-    if (next) {
-        acquirer_->serve(*next);
-        return ask_for_more();
-    }
-    acquirer_->stop(); // votes are released before the nodes are asked for another waiter
-    stop_asking();
+    acquirer* const its = this_waiter.asked_by;
+    waiter* const next = drop(this_waiter);
+    if (its)
+        next ? its->serve(*next)
+             : its->stop(); // votes are released before the nodes are asked for another waiter
+    go_on();
 }
 
-void key_queue::stop_asking()
+/// The acquirer of the first waiter serves the next one, unless that wants several names or has an acquirer of its own.
+waiter* key_queue::after(waiter const& this_waiter)
 {
-    acquirer_ = nullptr;
-    local().stop_asking();
-    ask_next();
-}
-
-/// Asks for the first waiter, unless the client asks for the lock already, or holds it.
-void key_queue::ask_next()
-{
-    if (!local().asking() && !holder_ && first() && !queues().on().life.closing())
-        ask(core::batch_policy::next::waiting);
-}
-
-/// A waiter that wants several names, or that has its own acquirer, is not served by the one before it.
-waiter* key_queue::after(waiter& this_waiter)
-{
-    if (!this_waiter.hook.is_linked() || this_waiter.own_acquirer)
+    if (!this_waiter.asked_by || first() != &this_waiter || this_waiter.part_of)
         return nullptr;
-    auto const next = std::next(queue_.iterator_to(this_waiter));
-    return next != queue_.end() && !next->own_acquirer && !next->part_of() ? &*next : nullptr;
+    auto const next = std::next(queue_.begin());
+    return next != queue_.end() && !next->has_turn && !next->part_of ? &*next : nullptr;
 }
 
-/// The own acquirer of the first waiter, if it has one, is the queue's from now on.
-void key_queue::ask(core::batch_policy::next who)
+void key_queue::go_on(core::batch_policy::next who)
 {
-    waiter& next = *first();
-    bool const asks_itself = next.part_of() != nullptr;
-    acquirer* const own = std::exchange(next.own_acquirer, nullptr);
-    acquirer* const its = own || asks_itself ? own : new_acquirer();
-    if (!its && !asks_itself) {
-        local().stop_asking();
-        return fail_all(make_error_code(boost::system::errc::not_enough_memory));
-    }
-    runtime& on = queues().on();
-    auto const how =
-        local().ask(next.lock()->config->batch_policy, who, on.loop().now(), on.open_window_length());
-    acquirer_ = its;
-    if (asks_itself)
-        next.first_in_one_more(how);
-    else if (!own)
-        its->start(*this, *this, next, how);
-    ask_for_more();
+    while (waiter* const next = next_turn())
+        ask_for(*next, who);
 }
 
-/// Asks for the next waiters that want permits, each through an acquirer of its own.
-void key_queue::ask_for_more()
+/// Returns the waiter that the nodes are to be asked for now. Null: all of them are asked for already, or have to wait.
+waiter* key_queue::next_turn()
 {
-    for (auto others = count_asked_for(); others != 0; others = count_asked_for()) {
-        auto const where = std::next(queue_.begin(), others);
-        if (where == queue_.end() || !may_ask_for_more(*where, others))
-            return;
-        waiter& next = *where;
-        next.own_acquirer = new_acquirer();
-        if (next.own_acquirer)
-            next.own_acquirer->start(*this, *this, next, core::start_mode::at_once);
-        else if (next.asks_once())
-            fail(next, make_error_code(boost::system::errc::not_enough_memory));
-        else
-            return;
-    }
+    auto const others = count_turns();
+    auto const next = std::next(queue_.begin(), others);
+    bool const none = holder_ || next == queue_.end() || queues().on().life.closing();
+    return none || (asks() && !may_ask_beside(others, *next)) ? nullptr : &*next;
 }
 
-/// Returns how many waiters at the head of the queue want permits, and are asked for.
-std::ptrdiff_t key_queue::count_asked_for() const
+/// Returns how many waiters at the head of the queue want permits, and have their turn.
+std::ptrdiff_t key_queue::count_turns() const
 {
-    auto const next = std::ranges::find_if_not(queue_, [this](waiter const& each) {
-        return is_asked_for(each) && each.lock()->config->kind.has_permits;
-    });
+    auto const next = std::ranges::find_if_not(
+        queue_, [](waiter const& each) { return each.has_turn && each.lock()->config->kind.has_permits; });
     return std::distance(queue_.begin(), next);
 }
 
-bool key_queue::may_ask_for_more(waiter const& this_waiter, std::ptrdiff_t others) const
+bool key_queue::may_ask_beside(std::ptrdiff_t others, waiter const& this_waiter) const
 {
-    return !holder_ && this_waiter.lock()->config->kind.has_permits && others < most_asked_for &&
-           !queues().on().life.closing();
+    return others != 0 && others < most_turns && this_waiter.lock()->config->kind.has_permits;
 }
 
 bool key_queue::would_ask(waiter const& this_waiter) const
 {
-    auto const others = count_asked_for();
-    return !busy() ||
-           (std::next(queue_.begin(), others) == queue_.end() && may_ask_for_more(this_waiter, others));
+    auto const others = count_turns();
+    bool const all_ask = std::next(queue_.begin(), others) == queue_.end();
+    return !holder_ && all_ask && (others == 0 || may_ask_beside(others, this_waiter));
 }
 
-void key_queue::fail(waiter& vain, boost::system::error_code why)
+void key_queue::ask_for(waiter& next, core::batch_policy::next who)
 {
-    drop(vain);
-    vain.fail(why);
-}
-
-/// Fails all waiters, because none of them can be asked for.
-void key_queue::fail_all(boost::system::error_code why)
-{
-    while (waiter* const vain = first())
-        fail(*vain, why);
+    runtime& on = queues().on();
+    auto const how =
+        contention.ask(next.lock()->config->batch_policy, who, on.loop().now(), on.open_window_length());
+    next.has_turn = true;
+    if (next.part_of)
+        return next.first_in_one_more(how);
+    next.asked_by = queues().new_acquirer();
+    if (next.asked_by)
+        return next.asked_by->start(*this, *this, next, how);
+    remove(next);
+    next.fail(make_error_code(boost::system::errc::not_enough_memory));
 }
 
 void key_queue::won(acquirer& by, held_lease& held)
 {
-    bool const asked_for = acquirer_ == &by;
-    if (held.permits())
-        drop(*by.current_waiter()); // perhaps behind others
-    else if (asked_for)
-        drop(*first());
-    if (asked_for)
-        acquirer_ = nullptr;
+    remove(first()->asked_by == &by ? *first() : *by.current_waiter()); // permits: perhaps behind others
+    if (by.nobody_came_for(*this))
+        contention.batch.nobody_came();
     changed_here(queues().on().nodes.all()); // the waiters have been overtaken
-    if (held.is_shared() || held.permits()) {
-        local().won_shared(asked_for, by.nobody_came());
-        if (held.is_shared() && !by.won().claims())
-            local().passing().interrupted(); // the lock was free, or readers had it
-        if (held.is_shared())
-            joinable_reader_ = &held;
-        let_readers_join();
-        return ask_for_more();
-    }
-    local().won(asked_for, by.nobody_came(), queues().on().loop().now());
-    holder_ = &held;
+    if (held.is_shared() && !by.won().claims())
+        contention.passing.interrupted(); // the lock was free, or readers had it
+    hold(held);
 }
 
-/// Lets the waiters at the head of the queue join. The first waiter that may not join is asked for.
-void key_queue::let_readers_join()
+/// The lease is this client's: won, handed over, adopted or downgraded.
+void key_queue::hold(held_lease& held)
 {
-    while (first() && !local().asking() && join(*first()))
+    bool const is_exclusive = !held.is_shared() && !held.permits();
+    if (is_exclusive) {
+        holder_ = &held;
+        return contention.granted(queues().on().loop().now());
+    }
+    if (held.is_shared())
+        joinable_reader_ = &held;
+    while (first() && !asks() && join(*first()))
         ;
-    ask_next();
+    go_on();
+}
+
+/// Returns false if it is not the holder's.
+bool key_queue::let_go(held_lease const& held)
+{
+    if (holder_ != &held)
+        return false;
+    holder_ = nullptr;
+    contention.batch.ended(queues().on().loop().now());
+    return true;
 }
 
 /// A reader, by a lease that has been won not long ago. Later the nodes are asked, who know whether a writer waits (rule
@@ -227,22 +193,15 @@ bool key_queue::join(waiter& this_waiter)
                       : nullptr;
     if (!joined)
         return false;
-    drop(this_waiter);
+    remove(this_waiter);
     this_waiter.receive(std::move(joined));
     return true;
 }
 
-void key_queue::acquirer_ended(acquirer const& by)
-{
-    acquirer_ == &by ? stop_asking() : ask_for_more();
-}
-
 void key_queue::adopted(held_lease& held)
 {
-    if (holder_ || held.is_shared())
-        return;
-    holder_ = &held;
-    local().hold(queues().on().loop().now());
+    if (!holder_ && !held.is_shared())
+        hold(held);
 }
 
 // rule W4
@@ -259,25 +218,22 @@ bool key_queue::hand_over(held_lease& held)
 
 bool key_queue::may_hand_over(held_lease const& held, lock_config const& next) const
 {
-    return holder_ == &held && local().may_hand_over(next.batch_policy, queues().on().loop().now());
+    return holder_ == &held && !asks() &&
+           contention.batch.may_go_on(next.batch_policy, core::batch_policy::next::waiting,
+                                      queues().on().loop().now());
 }
 
 void key_queue::pass_on(held_lease& passed)
 {
-    drop(*first());
-    local().hold(queues().on().loop().now());
-    holder_ = &passed;
+    remove(*first());
+    hold(passed);
 }
 
 void key_queue::downgraded(held_lease& held)
 {
-    if (holder_ == &held) {
-        holder_ = nullptr;
-        local().lease_ended(queues().on().loop().now());
-    }
+    (void)let_go(held);
     changed_here(queues().on().nodes.all());
-    joinable_reader_ = &held;
-    let_readers_join();
+    hold(held);
 }
 
 void key_queue::renewed_by(held_lease const& former, held_lease& next)
@@ -288,21 +244,30 @@ void key_queue::renewed_by(held_lease const& former, held_lease& next)
 
 void key_queue::lease_ended(held_lease const& held)
 {
-    runtime& on = queues().on();
-    changed_here(on.nodes.all());
+    changed_here(queues().on().nodes.all());
     if (joinable_reader_ == &held)
         joinable_reader_ = nullptr;
-    if (holder_ != &held)
-        return;
-    holder_ = nullptr;
-    local().lease_ended(on.loop().now());
-    ask_next();
+    if (let_go(held))
+        go_on();
+}
+
+/// Collects them first, because what is told may end some of them.
+void key_queue::for_each_acquirer(auto const& tell)
+{
+    std::array<acquirer*, most_turns> its{};
+    std::size_t count = 0;
+    for (waiter& each : queue_) {
+        if (!each.asked_by || count == its.size())
+            break;
+        its[count++] = each.asked_by;
+    }
+    for (acquirer* each : std::span(its).first(count))
+        tell(*each);
 }
 
 void key_queue::invalidated(unsigned node)
 {
-    if (acquirer_)
-        acquirer_->invalidated(node, *this);
+    for_each_acquirer([&](acquirer& each) { each.invalidated(node, *this); });
     if (holder_)
         holder_->invalidated(node);
 }
@@ -310,8 +275,7 @@ void key_queue::invalidated(unsigned node)
 // rule W2
 void key_queue::changed_here(core::node_set where)
 {
-    if (acquirer_)
-        acquirer_->changed_here(where);
+    for_each_acquirer([&](acquirer& each) { each.changed_here(where); });
     leader_changed(where);
 }
 
@@ -320,11 +284,6 @@ void key_queue::leader_changed(core::node_set where)
 {
     for (leader_listener& each : leader_listeners_)
         each.leader_changed(where);
-}
-
-acquirer* key_queue::new_acquirer() noexcept
-{
-    return queues().new_acquirer();
 }
 
 acquirer* key_queues::new_acquirer() noexcept

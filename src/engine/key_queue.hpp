@@ -4,7 +4,6 @@
 #include "core/batch_policy.hpp"
 #include "core/tally.hpp"
 #include "engine/acquirer.hpp"
-#include "engine/acquirer_owner.hpp"
 #include "engine/key_state.hpp"
 #include "engine/leader_listener.hpp"
 #include "engine/lock_config.hpp"
@@ -57,12 +56,10 @@ public:
     }
     [[nodiscard]] acquirer* acquirer_of(waiter const& this_waiter) const override
     {
-        return this_waiter.own_acquirer ? this_waiter.own_acquirer : acquirer_;
+        return this_waiter.asked_by ? this_waiter.asked_by : queue_.front().asked_by;
     }
-    [[nodiscard]] bool is_asked_for(waiter const& this_waiter) const override
-    {
-        return acquirer_of(this_waiter) && acquirer_of(this_waiter)->current_waiter() == &this_waiter;
-    }
+    [[nodiscard]] bool is_asked_for(waiter const& this_waiter) const override { return this_waiter.asked_by; }
+    [[nodiscard]] key_queues& queues() const;
     /// A node says that the key is not what it was.
     void invalidated(unsigned node);
 
@@ -70,13 +67,10 @@ public:
     ///@{
     [[nodiscard]] waiter* first() { return queue_.empty() ? nullptr : &queue_.front(); }
     [[nodiscard]] held_lease* holder() const { return holder_; }
-    /// Returns the acquirer that asks for the first waiter.
-    [[nodiscard]] acquirer* acquirer_of_first() const { return acquirer_; }
-    /// One acquirer asks for all names. Null: it does so no longer.
-    void set_acquirer(acquirer* in_charge) { acquirer_ = in_charge; }
-    [[nodiscard]] acquirer* new_acquirer() noexcept;
-    /// Asks for the first waiter.
-    void ask(core::batch_policy::next);
+    /// Asks for the waiters that have their turn from now on.
+    void go_on(core::batch_policy::next = core::batch_policy::next::waiting);
+    /// The waiter is done, and its acquirer too.
+    void remove(waiter&);
     /// Puts a waiter before all others. It has had the key, and has given it up for an attempt to get it with others (rule M8).
     void take_over(waiter&);
     /// May the ending lease go to the first waiter, as far as other clients are concerned?
@@ -87,10 +81,10 @@ public:
 
     /// \name What an acquirer tells
     ///@{
-    [[nodiscard]] waiter* after(waiter&) override;
-    void drop(waiter&) override;
+    [[nodiscard]] waiter* after(waiter const&) override;
+    waiter* drop(waiter&) override;
     void won(acquirer&, held_lease&) override;
-    void acquirer_ended(acquirer const&) override;
+    void acquirer_ended() override { go_on(); }
     ///@}
 
     /// \name What a lease tells
@@ -116,27 +110,25 @@ private:
         boost::intrusive::constant_time_size<false>>;
 
     void insert(waiters::const_iterator before, waiter&);
-    [[nodiscard]] std::ptrdiff_t count_asked_for() const;
-    [[nodiscard]] bool may_ask_for_more(waiter const&, std::ptrdiff_t others) const;
-    void ask_for_more();
-    void ask_next();
-    void stop_asking();
-    void fail(waiter&, boost::system::error_code);
-    void fail_all(boost::system::error_code);
+    [[nodiscard]] bool asks() const { return !queue_.empty() && queue_.front().has_turn; }
+    [[nodiscard]] std::ptrdiff_t count_turns() const;
+    [[nodiscard]] bool may_ask_beside(std::ptrdiff_t others, waiter const&) const;
+    [[nodiscard]] waiter* next_turn();
+    void ask_for(waiter&, core::batch_policy::next);
     [[nodiscard]] bool join(waiter&);
-    void let_readers_join();
-    [[nodiscard]] key_queues& queues() const;
+    void hold(held_lease&);
+    [[nodiscard]] bool let_go(held_lease const&);
+    void for_each_acquirer(auto const& tell);
 
     using leader_listeners = boost::intrusive::list<
         leader_listener,
         boost::intrusive::member_hook<leader_listener, leader_listener::hook_type, &leader_listener::hook>,
         boost::intrusive::constant_time_size<false>>;
 
-    static constexpr std::ptrdiff_t most_asked_for = 16; ///< rule Q15
+    static constexpr std::ptrdiff_t most_turns = 16; ///< rule Q15
 
     waiters queue_;
     leader_listeners leader_listeners_;
-    acquirer* acquirer_ = nullptr; ///< for the first waiter
     held_lease* holder_ = nullptr;
     held_lease* joinable_reader_ = nullptr; ///< the lease that renews a readers' key which others may join
     std::uint32_t tickets_ = 0;             ///< wraps around

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/contention.hpp"
 #include "core/instant.hpp"
 #include "core/leading.hpp"
-#include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "engine/attempt_table.hpp"
 #include "engine/node_report.hpp"
@@ -80,9 +80,8 @@ public:
     // rule EL4
     [[nodiscard]] core::leader_version latest_leader() const;
     void note_leader(core::leader_version proven);
+    core::contention contention;           ///< with other clients
     std::uint32_t leases_with_permits = 0; ///< this client's leases that share the key
-    [[nodiscard]] core::local_queue& local() { return local_; }
-    [[nodiscard]] core::local_queue const& local() const { return local_; }
     /// Guards the tables of attempts and leases, which other threads read.
     [[nodiscard]] std::mutex& tables() const;
     ///@}
@@ -150,7 +149,6 @@ private:
     key_index& index_;
     std::string const name_;
     attempt_table table_;
-    core::local_queue local_;
     std::uint64_t highest_number_ = 0;
     core::leader_version latest_leader_;
     std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases

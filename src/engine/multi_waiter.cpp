@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/multi_waiter.hpp"
 
-#include "core/batch_policy.hpp"
 #include "engine/all_options.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lock_descriptor.hpp"
@@ -15,6 +14,7 @@
 #include <chrono>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace redlock::detail {
@@ -30,13 +30,14 @@ constexpr core::duration longest_try = std::chrono::seconds{1};
 /// A waiter in the queue of one of the names. It stands for the whole, or wants its name alone.
 class multi_waiter::part final : public waiter {
 public:
-    explicit part(multi_waiter& all) : all_(all) { stand_for_all(all.whole().started()); }
+    part(multi_waiter& all, key_queue& its) : queue(its), all_(all) { stand_for_all(all.whole().started()); }
 
     part(part const&) = delete;
     part& operator=(part const&) = delete;
     ~part() { release(); }
 
-    [[nodiscard]] multi_waiter* part_of() override { return alone_ ? nullptr : &all_; }
+    key_queue& queue;
+
     void first_in_one_more(core::start_mode how) override { all_.first_in_one_more(how); }
     void fail(boost::system::error_code why) override { all_.fail(why); }
     void deliver(boost::intrusive_ptr<held_lease> got) override
@@ -50,7 +51,8 @@ public:
     void stand_alone(std::shared_ptr<lock_descriptor> lock, core::instant now)
     {
         begin(std::move(lock), std::nullopt, now);
-        alone_ = true;
+        part_of = nullptr;
+        has_turn = false;
     }
     [[nodiscard]] held_lease* lease() const { return lease_.get(); }
     void come_back()
@@ -65,7 +67,7 @@ private:
     {
         std::shared_ptr<lock_descriptor> const kept_by_nobody;
         begin({kept_by_nobody, all_.whole().lock().get()}, std::nullopt, since);
-        alone_ = false;
+        part_of = &all_;
     }
     /// A lease that is over stays as it is.
     void release()
@@ -76,43 +78,44 @@ private:
 
     multi_waiter& all_;
     boost::intrusive_ptr<held_lease> lease_{};
-    bool alone_ = false;
 };
+
+waiter::waiter() = default;
+waiter::~waiter() = default;
 
 multi_waiter::multi_waiter(key_state& names, queue_list const& queues, waiter& whole)
     : names_(names), queues_(queues), whole_(whole)
 {
-    for (std::size_t i = 0; i != queues_.size(); ++i)
-        parts_.push_back(std::make_unique<part>(*this));
+    for (auto const& each : queues_)
+        parts_.push_back(std::make_unique<part>(*this, *each));
     names_.count_waiter();
 }
 
 multi_waiter::~multi_waiter()
 {
     on().loop().cancel(*this);
-    for (std::size_t i = 0; i != parts_.size(); ++i)
-        queues_[i]->drop(*parts_[i]);
+    for (auto const& each : parts_)
+        each->queue.remove(*each);
     names_.discount_waiter();
 }
 
 /// The last queue may end this.
 void multi_waiter::enter()
 {
-    queue_list const& queues = queues_;
-    for (std::size_t i = 0; i != queues.size(); ++i)
-        queues[i]->enqueue(*parts_[i]);
+    for (std::size_t i = 0, all = parts_.size(); i != all; ++i)
+        parts_[i]->queue.enqueue(*parts_[i]);
 }
 
 /// Votes are released before the nodes are asked for another waiter.
 void multi_waiter::leave()
 {
     if (acquirer* const its = acquirer_) {
-        stop_asking();
+        set_acquirer(nullptr);
         its->stop();
     }
     give_back(on().nodes.all());
-    for (std::size_t i = 0; i != parts_.size(); ++i)
-        queues_[i]->leave(*parts_[i]);
+    for (auto const& each : parts_)
+        each->queue.leave(*each);
 }
 
 void multi_waiter::done()
@@ -125,6 +128,7 @@ void multi_waiter::fail(boost::system::error_code why)
     waiter& whole = whole_;
     leave();
     done();
+    whole.forget_attempts(); // they were those of all names at once
     whole.fail(why);
 }
 
@@ -139,32 +143,31 @@ void multi_waiter::first_in_one_more(core::start_mode how)
 
 void multi_waiter::ask()
 {
-    acquirer* const made = queues_.front()->new_acquirer();
-    if (!made)
+    set_acquirer(queues_.front()->queues().new_acquirer());
+    if (!acquirer_)
         return fail(make_error_code(boost::system::errc::not_enough_memory));
-    acquirer_ = made;
-    for (auto const& each : queues_)
-        each->set_acquirer(made);
     bool const begins = given_up_.empty();
     if (begins) {
         asks_since_ = on().loop().now();
         on().loop().schedule(*this, asks_since_ + patience());
     }
-    made->start(*this, names_, whole_, begins ? how_ : core::start_mode::at_once);
+    acquirer_->start(*this, names_, whole_, begins ? how_ : core::start_mode::at_once);
 }
 
-void multi_waiter::stop_asking()
+/// One acquirer asks for all names. Null: it does so no longer.
+void multi_waiter::set_acquirer(acquirer* in_charge)
 {
-    for (auto const& each : queues_)
-        each->set_acquirer(nullptr);
-    acquirer_ = nullptr;
+    acquirer_ = in_charge;
+    for (auto const& each : parts_)
+        each->asked_by = in_charge;
 }
 
 acquirer* multi_waiter::acquirer_in_charge() const
 {
-    auto const asked =
-        std::ranges::find_if(queues_, [](auto const& each) { return each->acquirer_of_first(); });
-    return acquirer_ || asked == queues_.end() ? acquirer_ : (*asked)->acquirer_of_first();
+    for (auto const& each : queues_)
+        if (each->first() && each->first()->asked_by)
+            return each->first()->asked_by;
+    return nullptr;
 }
 
 /// How long it asks for all names at once.
@@ -188,7 +191,7 @@ bool multi_waiter::reclaim(errc cause)
     ++refusals_;
     if (!is_tired())
         return false;
-    stop_asking();
+    set_acquirer(nullptr);
     take_names_singly();
     return true;
 }
@@ -199,7 +202,7 @@ void multi_waiter::expire()
     if (!acquirer_ || !acquirer_->polls() || !is_tired())
         return;
     acquirer& vain = *acquirer_;
-    stop_asking();
+    set_acquirer(nullptr);
     vain.stop();
     take_names_singly();
 }
@@ -214,9 +217,9 @@ void multi_waiter::won(acquirer& by, held_lease& held)
     done();
 }
 
-void multi_waiter::acquirer_ended(acquirer const&)
+void multi_waiter::acquirer_ended()
 {
-    stop_asking();
+    set_acquirer(nullptr);
     leave();
     done();
 }
@@ -256,18 +259,17 @@ void multi_waiter::take_next()
         return start_over();
     if (taken_ == parts_.size())
         return give_up_for_all();
-    auto const& queue = queues_[taken_];
-    parts_[taken_++]->stand_alone(std::make_shared<lock_descriptor>(alone_, queue), on().loop().now());
-    queue->ask(core::batch_policy::next::waiting);
+    auto lock = std::make_shared<lock_descriptor>(alone_, queues_[taken_]);
+    part& wanted = *parts_[taken_++];
+    wanted.stand_alone(std::move(lock), on().loop().now());
+    wanted.queue.go_on();
 }
 
 /// None of them was lost while the others were waited for.
 bool multi_waiter::has_taken() const
 {
-    for (std::size_t i = 0; i != taken_; ++i)
-        if (queues_[i]->holder() != parts_[i]->lease())
-            return false;
-    return true;
+    return std::ranges::all_of(std::span(parts_).first(taken_),
+                               [](auto const& each) { return each->queue.holder() == each->lease(); });
 }
 
 /// Gives up all taken leases, and keeps their keys, so that one vote can replace all keys (rule Q5).
@@ -275,12 +277,12 @@ bool multi_waiter::has_taken() const
 void multi_waiter::give_up_for_all()
 {
     taken_ = 0;
-    for (std::size_t i = 0; i != parts_.size(); ++i) {
-        held_lease& taken = *parts_[i]->lease();
-        queues_[i]->take_over(*parts_[i]); // first: no other waiter of this client may go on
+    for (auto const& each : parts_) {
+        held_lease& taken = *each->lease();
+        each->queue.take_over(*each); // first: no other waiter of this client may go on
         taken.detach();
         given_up_ += taken.owner().text();
-        parts_[i]->come_back();
+        each->come_back();
     }
     ask();
 }
@@ -289,9 +291,10 @@ void multi_waiter::give_up_for_all()
 void multi_waiter::start_over()
 {
     taken_ = first_ = 0;
-    for (std::size_t i = 0; i != parts_.size(); ++i) {
-        queues_[i]->leave(*parts_[i]);
-        parts_[i]->come_back();
+    refusals_ = 0;
+    for (auto const& each : parts_) {
+        each->queue.leave(*each);
+        each->come_back();
     }
     enter();
 }
@@ -312,18 +315,15 @@ void multi_waiter::give_back(core::node_set where) noexcept
 
 bool multi_waiter::is_first_everywhere() const
 {
-    for (std::size_t i = 0; i != parts_.size(); ++i)
-        if (queues_[i]->first() != parts_[i].get())
-            return false;
-    return true;
+    return std::ranges::all_of(parts_, [](auto const& each) { return each->queue.first() == each.get(); });
 }
 
 std::size_t multi_waiter::position() const
 {
     std::size_t before = 0;
-    for (std::size_t i = 0; i != parts_.size(); ++i)
-        if (parts_[i]->hook.is_linked())
-            before = std::max(before, queues_[i]->position(*parts_[i]));
+    for (auto const& each : parts_)
+        if (each->hook.is_linked())
+            before = std::max(before, each->queue.position(*each));
     return before;
 }
 

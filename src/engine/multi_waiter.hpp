@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/contention.hpp"
 #include "core/instant.hpp"
-#include "core/local_queue.hpp"
 #include "core/tally.hpp"
 #include "core/timer_wheel.hpp"
 #include "engine/acquirer.hpp"
-#include "engine/acquirer_owner.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_config.hpp"
@@ -35,7 +34,7 @@ public:
     /// \param names all of them, whose queues these are, in the order of the names
     /// \param whole the waiter for all names, which owns this
     multi_waiter(key_state& names, queue_list const&, waiter& whole);
-    ~multi_waiter() override;
+    ~multi_waiter();
 
     [[nodiscard]] waiter& whole() const { return whole_; }
     [[nodiscard]] bool wants(queue_list const& names) const { return queues_ == names; }
@@ -54,17 +53,17 @@ public:
 private:
     class part;
 
-    [[nodiscard]] waiter* after(waiter&) override { return nullptr; }
-    void drop(waiter&) override {}
+    [[nodiscard]] waiter* after(waiter const&) override { return nullptr; }
+    waiter* drop(waiter&) override { return nullptr; }
     void won(acquirer&, held_lease&) override;
-    void acquirer_ended(acquirer const&) override;
+    void acquirer_ended() override;
     [[nodiscard]] bool reclaim(errc cause) override;
     [[nodiscard]] std::string_view given_up() const override { return given_up_; }
     void expire() override;
 
     void first_in_one_more(core::start_mode how);
     void ask();
-    void stop_asking();
+    void set_acquirer(acquirer*);
     [[nodiscard]] bool is_tired() const;
     [[nodiscard]] core::duration patience() const;
     void take_names_singly();

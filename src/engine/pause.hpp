@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/contention.hpp"
 #include "core/instant.hpp"
-#include "core/local_queue.hpp"
 #include "core/tally.hpp"
-#include "engine/acquirer_owner.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_descriptor.hpp"
 #include "engine/waiter.hpp"
@@ -13,6 +12,8 @@
 #include <cstdint>
 
 namespace redlock::detail {
+
+class acquirer_owner;
 
 /// A lock that an acquirer asks for, and the waiter for which it does.
 struct acquisition {
@@ -30,7 +31,7 @@ struct acquisition {
     void met_others()
     {
         nobody_came = false;
-        awaited_key().local().refused();
+        awaited_key().contention.met_others();
     }
     /// A node told of the awaited name's key.
     void saw(unsigned node, unsigned nodes, kind::key_observation seen)

@@ -123,7 +123,7 @@ remote_handoff const& queue_pause::take_handoff()
 {
     core::instant const now = runtime_.loop().now();
     if (handoff_.passed && !type_->has_permits)
-        wanted_.awaited_key().local().passing().continued(*handoff_.passed + runtime_.round_trip(), now);
+        wanted_.awaited_key().contention.passing.continued(*handoff_.passed + runtime_.round_trip(), now);
     hook.unlink();
     open_round();
     return handoff_;

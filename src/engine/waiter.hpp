@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/contention.hpp"
 #include "core/instant.hpp"
-#include "core/local_queue.hpp"
-#include "engine/acquirer_owner.hpp"
 #include "engine/lock_descriptor.hpp"
 #include <redlock/detail/lock_operations.hpp>
 #include <redlock/error.hpp>
@@ -28,8 +27,10 @@ class waiter {
 public:
     boost::intrusive::list_member_hook<> hook; ///< in the key's queue
     std::uint32_t ticket = 0;                  ///< the queue's
-    acquirer* own_acquirer = nullptr;          ///< that asks for it alone, beside the queue's
-    std::unique_ptr<acquirer_owner> several;   ///< its waiters in the queues of several names
+    bool has_turn = false;                     ///< the nodes are asked for it, or soon will be
+    acquirer* asked_by = nullptr;              ///< asks the nodes for it
+    multi_waiter* part_of = nullptr;       ///< for several names, whose part it is in this queue (rule M6)
+    std::unique_ptr<multi_waiter> several; ///< its parts in the queues of several names
 
     [[nodiscard]] std::shared_ptr<lock_descriptor> const& lock() const { return lock_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
@@ -55,6 +56,12 @@ public:
     {
         last_cause_ = cause;
         has_table_ = true;
+    }
+    /// Earlier attempts say nothing of why it fails.
+    void forget_attempts()
+    {
+        last_cause_ = {};
+        has_table_ = false;
     }
     /// Another client has the lock: that is why the waiter waits, whatever an attempt met before.
     void told_of_holder() { last_cause_ = errc::contended; }
@@ -82,10 +89,6 @@ public:
         return out_of_time(now) ? errc::timed_out : errc{};
     }
 
-    /// Does it wait, with one name or with several?
-    [[nodiscard]] bool is_queued() const { return hook.is_linked() || several; }
-    /// Returns the operation on several names that this waiter is the part of in one queue (rule M6). Null: it wants one name.
-    [[nodiscard]] virtual multi_waiter* part_of() { return nullptr; }
     /// A part is the first in its queue, and this client does not hold the name.
     /// \param how waiters of other clients are let go first, as far as this name is concerned
     virtual void first_in_one_more(core::start_mode how) { (void)how; }
@@ -102,7 +105,8 @@ public:
 protected:
     static constexpr std::uint8_t most_comebacks = 2;
 
-    ~waiter() = default;
+    waiter();
+    ~waiter();
 
     void begin(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit, core::instant now)
     {

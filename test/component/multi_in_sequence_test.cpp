@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Several names that are never free together (docs/protocol.md, rule M8).
 #include "component/multi_fixture.hpp"
+#include <redlock/with_diagnostics.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <set>
 #include <string>
@@ -207,6 +209,33 @@ BOOST_AUTO_TEST_CASE(time_limit_ends_it_and_leaves_nothing)
     BOOST_TEST((ended == errc::timed_out));
     pass(100ms);
     BOOST_TEST(!all_nodes_have("a"));
+}
+
+/// The refusals were those of all names at once.
+BOOST_AUTO_TEST_CASE(outage_while_names_are_taken_is_not_explained_by_refusals)
+{
+    options.retry.outage_patience = 5s;
+    contender& one = add();
+    contender& wide = add();
+    auto const a = want_one(one, "a");
+    auto const b = want_one(one, "b");
+    std::exception_ptr why;
+    multi_mutex(*wide.locks, {"a", "b"}, options).acquire(with_diagnostics([&](std::exception_ptr e, lease) {
+        why = std::move(e);
+    }));
+    pass(longest_try_for_all());
+    a->held = {};
+    pass(1s);
+    BOOST_TEST_REQUIRE(all_nodes_have("a"));
+    for (unsigned n = 0; n != net.size(); ++n)
+        net.kill(n);
+    pass(60s);
+    BOOST_TEST_REQUIRE((why != nullptr));
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(why), lock_error, [](lock_error const& e) {
+        return e.code() == errc::no_quorum && std::ranges::none_of(e.outcomes(), [](node_outcome const& row) {
+                   return row.result == node_result::held_by_other;
+               });
+    });
 }
 
 BOOST_AUTO_TEST_CASE(key_that_was_lost_meanwhile_is_taken_again)

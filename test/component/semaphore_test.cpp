@@ -443,6 +443,26 @@ BOOST_AUTO_TEST_CASE(unqueued_client_gets_a_permit_too)
     BOOST_TEST((until([&] { return waits->held.valid(); }) <= 50ms));
 }
 
+/// If the user may vote, and may not queue.
+// rules W2 and Q23
+BOOST_AUTO_TEST_CASE(each_polling_operation_of_a_client_hears_of_permits)
+{
+    options.retry.max_delay = 10s;
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).redis.is.forbidden.insert("zadd");
+    contender& one = add();
+    contender& other = add();
+    auto const held = want_at_once(one, 3, 3);
+    pass(1s);
+    auto const for_two = begin_to_want(pool(other, 3, 2));
+    auto const for_one = begin_to_want(pool(other, 3));
+    pass(3s);
+    BOOST_TEST_REQUIRE(!for_one->ended.has_value());
+    held.front()->held = {};
+    BOOST_TEST((until([&] { return for_one->held.valid(); }) <= 50ms));
+    BOOST_TEST(!for_two->ended.has_value());
+}
+
 /// A permit that is freed while the lease is held is handed on without the lease's nonce.
 // rules Q5 and P4
 BOOST_AUTO_TEST_CASE(freed_permit_does_not_make_room_for_others_where_the_lease_is_held)
