@@ -124,17 +124,17 @@ void attempt::time_out()
 
 void attempt::expire()
 {
-    if (meeting_node_first_ && !core::reached(votes_.sent() + config_->node_timeout, runtime_.loop().now()))
-        return ask_all(); // the first is silent
     if (pauses_)
         return claim_again();
-    if (!core::reached(votes_.sent() + config_->node_timeout, runtime_.loop().now())) {
-        await_answers(); // others may be asked once more
-        return act_on(choice_ ? stop_awaiting_chooser() : votes_.heed_no_longer());
+    if (core::reached(votes_.sent() + config_->node_timeout, runtime_.loop().now())) {
+        if (is_behind_other_commands())
+            runtime_.limit.too_many(votes_.sent());
+        return time_out();
     }
-    if (is_behind_other_commands())
-        runtime_.limit.too_many(votes_.sent());
-    time_out();
+    if (meeting_node_first_)
+        return ask_all(); // the first is silent
+    await_answers();      // others may be asked once more
+    act_on(choice_ ? stop_awaiting_chooser() : votes_.heed_no_longer());
 }
 
 /// Have nodes answered other commands, but not this attempt? Then too many attempts are before it.

@@ -128,12 +128,12 @@ private:
 
     [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
     [[nodiscard]] kind::lock_kind const& type() const { return config_->kind; }
-    void append(std::string& out, kind::request, redis::script_form) const;
-    [[nodiscard]] bool repeats(unsigned node, kind::request, bool late)
+    void append(std::string& out, kind::request what, redis::script_form form) const
     {
-        exactly_for_ = node;
-        return open_ && !late;
+        append_for(0, out, what, form); // no node has given a permit yet
     }
+    void append_for(unsigned node, std::string& out, kind::request, redis::script_form) const;
+    [[nodiscard]] bool repeats(unsigned, kind::request, bool late) const { return open_ && !late; }
     void on_answer(node_answer const&);
     void count_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
@@ -206,7 +206,6 @@ private:
     std::unique_ptr<kind::permit_list> permits_;  ///< a semaphore's: for the lease, should it be won
     std::unique_ptr<core::permit_choice> choice_; ///< null: no permits are wanted, or not any more
     std::uint16_t start_ = 0;                     ///< the permit at which nodes look first
-    unsigned exactly_for_ = 0;                    ///< the node that is told which permits are wanted
 
     attempt_listener& listener_;
     void* block_ = nullptr;        ///< for the lease, should it be won

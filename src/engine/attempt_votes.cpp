@@ -104,7 +104,7 @@ attempt::step attempt::ask_the_rest()
     return verdict;
 }
 
-void attempt::append(std::string& out, kind::request what, redis::script_form form) const
+void attempt::append_for(unsigned node, std::string& out, kind::request what, redis::script_form form) const
 {
     auto const number = what == kind::request::write_back ? votes_.token() : proposal_;
     auto const previous_owner = previous_owner_ ? previous_owner_->text() : given_up_;
@@ -113,7 +113,7 @@ void attempt::append(std::string& out, kind::request what, redis::script_form fo
     args.start = start_;
     if (choice_ && what != kind::request::vote) {
         args.numbers = choice_->set();
-        args.given = choice_->given_by(exactly_for_);
+        args.given = choice_->given_by(node);
         if (!previous_owner_)
             args.previous_owner = nonce_.text(); // the queue node has chosen: no other queue is heeded
     }
@@ -231,7 +231,6 @@ attempt::step attempt::ask_exactly(unsigned node)
 {
     if (nodes().at(node).state() != node_state::ready || (lease_ && !lease_->is_held()))
         return votes_.voted(node, core::vote::failed);
-    exactly_for_ = node;
     send(node, kind::request::claim);
     return step::pending;
 }

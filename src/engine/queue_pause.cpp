@@ -136,7 +136,7 @@ void queue_pause::on_time()
         passed_over_ = {};
     if (timing_.silent())
         return pass_over_and_reenter();
-    if (!stays())
+    if (move_if_needed())
         return;
     bool const doubts = timing_.doubtful(now);
     if (doubts)
@@ -150,23 +150,24 @@ void queue_pause::on_time()
 void queue_pause::on_nodes_changed()
 {
     if (stands() && !called_)
-        (void)stays();
+        (void)move_if_needed();
 }
 
-/// Moves if the node cannot be asked, or if the node where the other waiters have their positions can be used again.
+/// If the node cannot be asked, or if the node where the other waiters have their positions can be used again. Returns whether
+/// it has moved.
 // rule Q17
-bool queue_pause::stays()
+bool queue_pause::move_if_needed()
 {
     auto const before = round_number();
     auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over_);
     bool const gone = !nodes().at(node_).ensure_can_send_now() || position_lost();
     if (before != round_number()) // a node was found gone, and has moved the position already
-        return false;
+        return true;
     if (gone)
         pass_over_and_reenter();
     else if (node && *node != node_)
         reenter_queue();
-    return before == round_number();
+    return before != round_number();
 }
 
 void queue_pause::reenter_queue()

@@ -76,7 +76,7 @@ private:
 
     [[nodiscard]] bool stands() const { return hook.is_linked(); }
     [[nodiscard]] lock_config const& config() const { return *wanted_.lock().config; }
-    [[nodiscard]] bool stays();
+    [[nodiscard]] bool move_if_needed();
     [[nodiscard]] bool enter_somewhere();
     [[nodiscard]] bool prepare(unsigned node);
     void ask();

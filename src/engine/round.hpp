@@ -27,13 +27,17 @@ namespace redlock::detail {
 /// - `void on_answer(node_answer const&)`,
 /// - `void on_silence(unsigned node, kind::request, bool late, net::failure const&)`: there will be none,
 /// - `void on_drained()` after the last reply has been dealt with,
-/// and may replace what has a default here.
+/// and may replace what has a default here, such as `append_for`, if the nodes are told different things.
 template <class Self>
 class round : private net::reply_sink {
 protected:
     round() = default;
     ~round() = default;
 
+    void append_for(unsigned /*node*/, std::string& out, kind::request what, redis::script_form form)
+    {
+        self().append(out, what, form);
+    }
     /// May the command still be sent in another form?
     // rule A7
     [[nodiscard]] bool repeats(unsigned, kind::request, bool /*late*/) const { return false; }
@@ -167,7 +171,7 @@ private:
 
     void send(net::node& to, kind::request what, redis::script_form form, std::uint32_t mark = 0)
     {
-        self().append(to.output(), what, form);
+        self().append_for(to.index(), to.output(), what, form);
         await(to, tag(what, form) | mark, self().type().marks(what));
     }
 
