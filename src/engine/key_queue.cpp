@@ -71,7 +71,6 @@ waiter* key_queue::drop(waiter& done)
 // rule M8
 void key_queue::take_over(waiter& this_waiter)
 {
-    (void)let_go(*holder_);
     this_waiter.ticket = queue_.empty() ? ++tickets_ : queue_.front().ticket - 1;
     this_waiter.has_turn = true;
     insert(queue_.begin(), this_waiter);

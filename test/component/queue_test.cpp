@@ -986,6 +986,23 @@ BOOST_AUTO_TEST_CASE(release_of_adopted_lease_makes_position_ask_again)
     BOOST_TEST((until_granted(one) <= 1s));
 }
 
+/// The nodes are asked for the operation already.
+// rule W1
+BOOST_AUTO_TEST_CASE(adopted_lease_is_not_handed_over_to_a_position)
+{
+    occupy("3600000");
+    contender& one = add();
+    one.acquire();
+    pass(100ms);
+    lease adopted = one.lock->adopt(std::string(32, 'f'));
+    adopted.extend([](error_code) {});
+    pass(100ms);
+    BOOST_TEST_REQUIRE(adopted.valid());
+    adopted.release([](error_code) {});
+    (void)until_granted(one);
+    BOOST_TEST(one.held.nonce() != std::string(32, 'f'));
+}
+
 /// Every other client cannot reach the node where the rest stands.
 // rule Q17
 BOOST_AUTO_TEST_CASE(two_queues_exclude_each_other_and_are_both_served)
