@@ -461,6 +461,9 @@ BOOST_AUTO_TEST_CASE(each_polling_operation_of_a_client_hears_of_permits)
     held.front()->held = {};
     BOOST_TEST((until([&] { return for_one->held.valid(); }) <= 50ms));
     BOOST_TEST(!for_two->ended.has_value());
+    for_one->held = {};
+    held.back()->held = {};
+    BOOST_TEST((until([&] { return for_two->held.valid(); }) <= 1s));
 }
 
 /// A permit that is freed while the lease is held is handed on without the lease's nonce.
