@@ -4,6 +4,7 @@
 #include "engine/cancellation.hpp"
 #include "engine/configuration.hpp"
 #include "engine/engine.hpp"
+#include "engine/exception_for.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
@@ -14,8 +15,6 @@
 #include "redis/command.hpp"
 #include <redlock/any_lock.hpp>
 #include <redlock/client.hpp>
-
-#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -70,13 +69,7 @@ void start_acquire::begin(completion_handler<lease_signature> handler)
 std::exception_ptr explained(std::shared_ptr<lock_descriptor> const& lock,
                              boost::system::error_code ec) noexcept
 {
-    try {
-        if (ec == boost::system::errc::not_enough_memory)
-            throw std::bad_alloc();
-        throw lock_access::present(lock)->explain(ec);
-    } catch (...) {
-        return std::current_exception();
-    }
+    return exception_for(ec, [&] { return lock_access::present(lock)->explain(ec); });
 }
 
 std::shared_ptr<lock_descriptor> lock_access::present(std::shared_ptr<lock_descriptor> one)

@@ -2,6 +2,7 @@
 // rule EL3
 #include "engine/leader_watch.hpp"
 
+#include "engine/exception_for.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_descriptor.hpp"
@@ -13,7 +14,6 @@
 #include <redlock/node_outcome.hpp>
 
 #include <boost/asio/error.hpp>
-#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <array>
@@ -381,15 +381,13 @@ void leader_watch::run()
 
 std::exception_ptr leader_watch::failure(boost::system::error_code ec) const noexcept
 {
-    try {
+    return exception_for(ec, [&] {
         if (ec != errc::no_quorum)
-            throw lock_->explain(ec);
+            return lock_->explain(ec);
         auto table = to_table(rows_, runtime_.its.settings().names);
         std::string text = title(lock_->name()) + ": " + ec.message() + ": " + to_string(table);
-        throw error_access::make(ec, std::move(text), std::move(table), {}, lock_->name());
-    } catch (...) {
-        return std::current_exception();
-    }
+        return error_access::make(ec, std::move(text), std::move(table), {}, lock_->name());
+    });
 }
 
 void leader_watch::on_drained()
