@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/memory.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/all_options.hpp"
 #include "engine/cancellation.hpp"
@@ -18,7 +19,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace redlock {
@@ -139,11 +139,9 @@ std::span<std::string const> any_lock::several_names() const noexcept
 
 std::size_t any_lock::waiting() const noexcept
 {
-    try {
-        return detail::lock_access::present(state_)->key->waiting();
-    } catch (std::bad_alloc const&) {
-        return state_->key->waiting();
-    }
+    auto present = state_;
+    core::if_memory_allows([&] { present = detail::lock_access::present(state_); });
+    return present->key->waiting();
 }
 
 std::vector<node_outcome> any_lock::last_attempt() const

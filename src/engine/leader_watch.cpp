@@ -2,6 +2,7 @@
 // rule EL3
 #include "engine/leader_watch.hpp"
 
+#include "core/memory.hpp"
 #include "engine/exception_for.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -160,12 +160,8 @@ void leader_watch::take(unsigned node, node_answer const& got)
     auto const said = kind::read_leader(got.reply);
     if (said) {
         row.result = node_result::granted;
-        try {
-            its.value = said->value;
-            its.answer = {true, said->term, said->revision};
-        } catch (std::bad_alloc const&) {
-            its.answer = {};
-        }
+        bool const known = core::if_memory_allows([&] { its.value = said->value; });
+        its.answer = {known, said->term, said->revision};
     } else {
         its.answer = {};
         report_refusal(got.reply, row);
