@@ -3,6 +3,7 @@
 
 #include "core/instant.hpp"
 #include "engine/acquirer.hpp"
+#include "engine/exception_for.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
@@ -15,11 +16,9 @@
 #include <redlock/observer.hpp>
 
 #include <boost/asio/error.hpp>
-#include <boost/system/errc.hpp>
 
 #include <chrono>
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -142,19 +141,14 @@ void acquire_op::run()
     complete({});
 }
 
-/// Returns the failure with its details; std::bad_alloc if there is no memory for them.
 std::exception_ptr acquire_op::failure() const noexcept
 {
-    try {
-        if (result_ == boost::system::errc::not_enough_memory)
-            throw std::bad_alloc();
+    return exception_for(result_, [this] {
         auto table = has_table_ ? lock_->last_attempt() : std::vector<node_outcome>();
         auto message = failure_text(table);
-        throw error_access::make(result_, std::move(message), std::move(table), last_failure(),
-                                 lock_->name());
-    } catch (...) {
-        return std::current_exception();
-    }
+        return error_access::make(result_, std::move(message), std::move(table), last_failure(),
+                                  lock_->name());
+    });
 }
 
 void acquire_op::deliver(boost::intrusive_ptr<held_lease> lease)

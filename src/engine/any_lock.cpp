@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/memory.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/all_options.hpp"
 #include "engine/cancellation.hpp"
 #include "engine/configuration.hpp"
 #include "engine/engine.hpp"
+#include "engine/exception_for.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_access.hpp"
@@ -15,11 +17,8 @@
 #include <redlock/any_lock.hpp>
 #include <redlock/client.hpp>
 
-#include <boost/system/errc.hpp>
-
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace redlock {
@@ -70,13 +69,7 @@ void start_acquire::begin(completion_handler<lease_signature> handler)
 std::exception_ptr explained(std::shared_ptr<lock_descriptor> const& lock,
                              boost::system::error_code ec) noexcept
 {
-    try {
-        if (ec == boost::system::errc::not_enough_memory)
-            throw std::bad_alloc();
-        throw lock_access::present(lock)->explain(ec);
-    } catch (...) {
-        return std::current_exception();
-    }
+    return exception_for(ec, [&] { return lock_access::present(lock)->explain(ec); });
 }
 
 std::shared_ptr<lock_descriptor> lock_access::present(std::shared_ptr<lock_descriptor> one)
@@ -146,11 +139,9 @@ std::span<std::string const> any_lock::several_names() const noexcept
 
 std::size_t any_lock::waiting() const noexcept
 {
-    try {
-        return detail::lock_access::present(state_)->key->waiting();
-    } catch (std::bad_alloc const&) {
-        return state_->key->waiting();
-    }
+    auto present = state_;
+    core::if_memory_allows([&] { present = detail::lock_access::present(state_); });
+    return present->key->waiting();
 }
 
 std::vector<node_outcome> any_lock::last_attempt() const

@@ -33,17 +33,15 @@ boost::system::error_code attempt::provide(lock_descriptor const& lock) noexcept
     try {
         bool const has_permits = lock.config->kind.has_permits;
         auto const wanted = kind::permits_of(lock.config->kind_terms);
-        auto permits = has_permits ? std::make_unique<kind::permit_list>(wanted) : nullptr;
-        auto choice = has_permits
-                          ? std::make_unique<core::permit_choice>(nodes().size(), kind::longest_list(wanted))
-                          : nullptr;
+        permits_ = has_permits ? std::make_unique<kind::permit_list>(wanted) : nullptr;
+        choice_ = has_permits
+                      ? std::make_unique<core::permit_choice>(nodes().size(), kind::longest_list(wanted))
+                      : nullptr;
         if (!rollback_)
             rollback_ = &runtime_.rollbacks.prepare();
         if (!block_)
             block_ = runtime_.lease_blocks.take();
         nonce_ = runtime_.its.fresh_nonce();
-        permits_ = std::move(permits);
-        choice_ = std::move(choice);
         return {};
     } catch (std::bad_alloc const&) {
         return make_error_code(boost::system::errc::not_enough_memory);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/attempt_table.hpp"
 
+#include "core/memory.hpp"
+
 #include <algorithm>
 #include <cstddef>
-#include <new>
 
 namespace redlock::detail {
 
@@ -55,12 +56,11 @@ void attempt_table::publish_success(std::mutex& guard, std::vector<node_report>&
 void attempt_table::publish(std::mutex& guard, std::vector<node_report>& rows) noexcept
 {
     std::scoped_lock const held(guard);
-    try {
+    core::if_memory_allows([&] {
         table& mine = make_table();
         mine.resize(rows.size());
         mine.swap(rows);
-    } catch (std::bad_alloc const&) {
-    }
+    });
 }
 
 void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes,
@@ -69,12 +69,9 @@ void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes
     if (seen.who == holder_kind::unknown && !seen.left && !seen.immortal)
         return;
     std::scoped_lock const held(guard);
-    try {
-        if (!has_table())
-            make_table() = rows_of(granted_.load(std::memory_order_relaxed), nodes);
-    } catch (std::bad_alloc const&) {
+    auto const make = [&] { make_table() = rows_of(granted_.load(std::memory_order_relaxed), nodes); };
+    if (!has_table() && !core::if_memory_allows(make))
         return;
-    }
     node_report& row = (*table_)[node];
     if (row.result == node_result::pending) // the attempt was decided without it
         row.result = node_result::held_by_other;

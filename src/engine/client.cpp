@@ -2,6 +2,7 @@
 #include "engine/cancellation.hpp"
 #include "engine/client_access.hpp"
 #include "engine/engine.hpp"
+#include "engine/exception_for.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/succession.hpp"
@@ -18,12 +19,10 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/system/errc.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,16 +81,12 @@ std::vector<node_status> client::node_table() const
 std::exception_ptr detail::explained(std::shared_ptr<succession> const& client,
                                      boost::system::error_code ec) noexcept
 {
-    try {
-        if (ec == boost::system::errc::not_enough_memory)
-            throw std::bad_alloc();
+    return exception_for(ec, [&] {
         std::string text = "client of ";
         for (std::string const& name : client->current()->settings().names)
             text.append(text.ends_with(' ') ? "" : ", ").append(name);
-        throw error_access::make(ec, text + ": " + ec.message());
-    } catch (...) {
-        return std::current_exception();
-    }
+        return error_access::make(ec, text + ": " + ec.message());
+    });
 }
 
 client::executor_type const& client::start_shutdown::executor() const noexcept

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "kind/election.hpp"
 
+#include "core/memory.hpp"
 #include "engine/announcement.hpp"
 #include "engine/cancellation.hpp"
 #include "engine/configuration.hpp"
@@ -25,7 +26,6 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,12 +85,8 @@ struct campaign {
         if (ec)
             return handler(ec, leadership());
         won = leadership(std::move(got));
-        try {
-            proclaim(self);
-        } catch (std::bad_alloc const&) {
-            fail(make_error_code(boost::system::errc::not_enough_memory),
-                 std::make_exception_ptr(std::bad_alloc()));
-        }
+        if (!core::if_memory_allows([&] { proclaim(self); }))
+            proclaimed(make_error_code(boost::system::errc::not_enough_memory));
     }
 
     void proclaim(std::shared_ptr<campaign> const& self)
@@ -103,21 +99,16 @@ struct campaign {
         held.proclaim(std::move(said), waiting);
     }
 
+    /// If that failed, gives the lease back.
+    // rule EL6
     void proclaimed(boost::system::error_code ec)
     {
-        if (ec)
-            return fail(ec, explained(won.held_lease(), ec, lock_stage::acquiring));
-        handler({}, std::move(won));
-    }
-
-    /// Gives the lease back.
-    // rule EL6
-    void fail(boost::system::error_code ec, std::exception_ptr const& why)
-    {
-        if (std::exception_ptr* const diagnostics = handler.diagnostics())
-            *diagnostics = why;
-        won = {};
-        handler(ec, leadership());
+        if (ec) {
+            if (std::exception_ptr* const diagnostics = handler.diagnostics())
+                *diagnostics = explained(won.held_lease(), ec, lock_stage::acquiring);
+            won = {};
+        }
+        handler(ec, std::move(won));
     }
 
     campaign(std::string const& value, handler_type&& done)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/memory.hpp"
 #include "core/timer_wheel.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/all_options.hpp"
@@ -31,7 +32,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -104,12 +104,12 @@ public:
                 self->end_in_child();
                 return start.fail(errc::forked);
             }
-            try {
+            auto const begin = [&] {
                 self->loop().request_turn();
                 start(*self);
-            } catch (std::bad_alloc const&) {
+            };
+            if (!core::if_memory_allows(begin))
                 start.fail(make_error_code(boost::system::errc::not_enough_memory));
-            }
         });
     }
 

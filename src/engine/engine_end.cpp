@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/instant.hpp"
+#include "core/memory.hpp"
 #include "core/validity.hpp"
 #include "engine/engine.hpp"
 #include "engine/key_state.hpp"
@@ -7,7 +8,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -61,14 +61,14 @@ void engine::retire(wait_op& w) noexcept
     runtime_.life.retire();
 }
 
-/// Passes tokens of leases granted after the change to the successor.
+/// Passes tokens of leases granted after the change to the successor. Without memory the clock decides there, as for a new
+/// client.
 void engine::leave_numbers() noexcept
 {
-    try {
+    core::if_memory_allows([this] {
         for (auto const& key : keys_.all())
             key->leave_numbers();
-    } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch): the clock decides, as for a new client
-    }
+    });
 }
 
 void engine::begin_shutdown()
@@ -92,12 +92,10 @@ void engine::client_gone() noexcept
         return end_in_child();
     if (net::stopped(executor())) // posted work would never run
         return end(*this);
-    try {
-        on_executor(end);
-    } catch (std::bad_alloc const&) {
-        abandoned_.store(true, std::memory_order_release);
-        loop().call(*this);
-    }
+    if (core::if_memory_allows([&] { on_executor(end); }))
+        return;
+    abandoned_.store(true, std::memory_order_release);
+    loop().call(*this);
 }
 
 void engine::handle_gone(boost::intrusive_ptr<held_lease> held) noexcept
@@ -108,16 +106,14 @@ void engine::handle_gone(boost::intrusive_ptr<held_lease> held) noexcept
             (void)held.detach();
         return;
     }
-    try {
-        on_executor([held](engine&) { held->handle_gone(); });
-    } catch (std::bad_alloc const&) {
-        held_lease* before = dropped_.load(std::memory_order_relaxed);
-        do
-            held->drop_behind(before);
-        while (!dropped_.compare_exchange_weak(before, held.get(), std::memory_order_acq_rel));
-        (void)held.detach();
-        loop().call(*this);
-    }
+    if (core::if_memory_allows([&] { on_executor([held](engine&) { held->handle_gone(); }); }))
+        return;
+    held_lease* before = dropped_.load(std::memory_order_relaxed);
+    do
+        held->drop_behind(before);
+    while (!dropped_.compare_exchange_weak(before, held.get(), std::memory_order_acq_rel));
+    (void)held.detach();
+    loop().call(*this);
 }
 
 /// Releases leases whose handles were destroyed while there was no memory to report it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/held_lease.hpp"
 
+#include "core/memory.hpp"
 #include "engine/words.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
@@ -9,7 +10,6 @@
 #include <redlock/observer.hpp>
 
 #include <chrono>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -265,11 +265,8 @@ void held_lease::keep_silence(core::node_set those) noexcept
 void held_lease::tell_loss()
 {
     std::string text;
-    try {
-        if (on().its.watcher())
-            text = explain(errc::lease_lost).what();
-    } catch (std::bad_alloc const&) { // the event has its cause all the same
-    }
+    if (on().its.watcher()) // the event has its cause all the same
+        core::if_memory_allows([&] { text = explain(errc::lease_lost).what(); });
     tell(event::lost, {}, text);
 }
 

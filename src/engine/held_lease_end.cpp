@@ -155,10 +155,7 @@ void held_lease::delete_keys()
     if (on().life.closing() || deletion_settled_)
         return;
     deletion_settled_ = true;
-    try {
-        on().rollbacks.start(on().rollbacks.prepare(), owed(), nodes().all(), reached_);
-    } catch (std::bad_alloc const&) { // the keys expire by themselves
-    }
+    on().rollbacks.try_start(owed(), nodes().all(), reached_);
 }
 
 // rule S12

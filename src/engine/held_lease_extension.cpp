@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/memory.hpp"
 #include "core/reconnection.hpp"
 #include "core/tally.hpp"
 #include "engine/held_lease.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <utility>
 
 // How a lease is kept: its commands, and the extensions among them.
@@ -134,9 +134,7 @@ void held_lease::start_extension()
         over()) // which an observer may decide
         return;
     core::instant const now = on().loop().now();
-    try {
-        kept().open_round(now);
-    } catch (std::bad_alloc const&) {
+    if (!core::if_memory_allows([&] { kept().open_round(now); })) {
         if (kept().renewal_planned())
             kept().postpone_renewal(now);
         return extension_failed(make_error_code(boost::system::errc::not_enough_memory));

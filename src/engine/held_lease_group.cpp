@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // rule S18
+#include "core/memory.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/key_state.hpp"
 #include "engine/waiter.hpp"
@@ -54,11 +55,12 @@ boost::intrusive_ptr<held_lease> held_lease::join(waiter const& by)
     void* const block = may_be_joined(*by.lock()) ? on().lease_blocks.try_take() : nullptr;
     if (!block)
         return nullptr;
-    try {
+    bool const has_room = core::if_memory_allows([this] {
         if (!group_)
             group_ = new reader_group(*this, began_);
-        group_->members.push_back(nullptr); // takes the memory
-    } catch (std::bad_alloc const&) {
+        group_->members.push_back(nullptr);
+    });
+    if (!has_room) {
         on().lease_blocks.give(block);
         return nullptr;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/inspector.hpp"
 
+#include "core/memory.hpp"
 #include "core/tally.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/lock_descriptor.hpp"
@@ -14,7 +15,6 @@
 #include <array>
 #include <chrono>
 #include <functional>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -223,14 +223,10 @@ void inspector::run()
         return;
     boost::system::error_code ec = result_;
     inspection found;
-    try {
-        if (!ec)
-            found = report();
-        if (!ec && found.status == lock_status::unknown)
-            ec = make_error_code(errc::no_quorum);
-    } catch (std::bad_alloc const&) {
+    if (!ec && !core::if_memory_allows([&] { found = report(); }))
         ec = make_error_code(boost::system::errc::not_enough_memory);
-    }
+    if (!ec && found.status == lock_status::unknown)
+        ec = make_error_code(errc::no_quorum);
     auto handler = std::move(handler_);
     auto const lock = std::move(lock_);
     ++generation_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/key_group.hpp"
 
+#include "core/memory.hpp"
 #include "engine/held_lease.hpp"
 
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -88,11 +88,8 @@ std::uint8_t key_group::in_the_way() const
 void key_group::enqueue(waiter& one)
 {
     bool const waits = busy();
-    try {
-        one.several = std::make_unique<multi_waiter>(*this, queues_, one);
-    } catch (std::bad_alloc const&) {
+    if (!core::if_memory_allows([&] { one.several = std::make_unique<multi_waiter>(*this, queues_, one); }))
         return one.fail(make_error_code(boost::system::errc::not_enough_memory));
-    }
     one.several->enter();
     if (waits)
         one.tell_waiting(position(one), false);

@@ -2,6 +2,7 @@
 #include "engine/key_queue.hpp"
 
 #include "core/contention.hpp"
+#include "core/memory.hpp"
 #include "engine/held_lease.hpp"
 #include "kind/election.hpp"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -287,11 +287,9 @@ void key_queue::leader_changed(core::node_set where)
 
 acquirer* key_queues::new_acquirer() noexcept
 {
-    try {
-        return &acquirers_.take(runtime_);
-    } catch (std::bad_alloc const&) {
-        return nullptr;
-    }
+    acquirer* made = nullptr;
+    core::if_memory_allows([&] { made = &acquirers_.take(runtime_); });
+    return made;
 }
 
 void key_queues::invalidated(unsigned node, std::optional<std::string_view> key)

@@ -2,6 +2,8 @@
 // rule EL3
 #include "engine/leader_watch.hpp"
 
+#include "core/memory.hpp"
+#include "engine/exception_for.hpp"
 #include "engine/key_queue.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_descriptor.hpp"
@@ -13,12 +15,10 @@
 #include <redlock/node_outcome.hpp>
 
 #include <boost/asio/error.hpp>
-#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -160,12 +160,8 @@ void leader_watch::take(unsigned node, node_answer const& got)
     auto const said = kind::read_leader(got.reply);
     if (said) {
         row.result = node_result::granted;
-        try {
-            its.value = said->value;
-            its.answer = {true, said->term, said->revision};
-        } catch (std::bad_alloc const&) {
-            its.answer = {};
-        }
+        bool const known = core::if_memory_allows([&] { its.value = said->value; });
+        its.answer = {known, said->term, said->revision};
     } else {
         its.answer = {};
         report_refusal(got.reply, row);
@@ -381,15 +377,13 @@ void leader_watch::run()
 
 std::exception_ptr leader_watch::failure(boost::system::error_code ec) const noexcept
 {
-    try {
+    return exception_for(ec, [&] {
         if (ec != errc::no_quorum)
-            throw lock_->explain(ec);
+            return lock_->explain(ec);
         auto table = to_table(rows_, runtime_.its.settings().names);
         std::string text = title(lock_->name()) + ": " + ec.message() + ": " + to_string(table);
-        throw error_access::make(ec, std::move(text), std::move(table), {}, lock_->name());
-    } catch (...) {
-        return std::current_exception();
-    }
+        return error_access::make(ec, std::move(text), std::move(table), {}, lock_->name());
+    });
 }
 
 void leader_watch::on_drained()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/cancellation.hpp"
 #include "engine/engine.hpp"
+#include "engine/exception_for.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/wait_op.hpp"
 #include "kind/semaphore.hpp"
@@ -8,10 +9,8 @@
 #include <redlock/lease.hpp>
 
 #include <boost/asio/system_executor.hpp>
-#include <boost/system/errc.hpp>
 
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace redlock {
@@ -28,22 +27,12 @@ lock_error of_empty_lease(boost::system::error_code ec)
 std::exception_ptr detail::explained(boost::intrusive_ptr<held_lease> const& held,
                                      boost::system::error_code ec, lock_stage stage) noexcept
 {
-    try {
-        if (ec == boost::system::errc::not_enough_memory)
-            throw std::bad_alloc();
-        throw held->explain(ec, stage);
-    } catch (...) {
-        return std::current_exception();
-    }
+    return exception_for(ec, [&] { return held->explain(ec, stage); });
 }
 
 std::exception_ptr detail::explained_empty() noexcept
 {
-    try {
-        throw of_empty_lease(errc::empty_lease);
-    } catch (...) {
-        return std::current_exception();
-    }
+    return exception_for(errc::empty_lease, [] { return of_empty_lease(errc::empty_lease); });
 }
 
 lease::lease(lease&&) noexcept = default;

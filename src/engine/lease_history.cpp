@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/lease_history.hpp"
 
+#include "core/memory.hpp"
 #include "engine/in_words.hpp"
 #include "engine/words.hpp"
 #include "redis/server_words.hpp"
 
 #include <chrono>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -71,7 +71,7 @@ bool lease_history::open(core::lease_facts const& known) noexcept
 {
     if (record_)
         return true;
-    try {
+    return core::if_memory_allows([&] {
         boost::intrusive_ptr<record> made(new record(known.nodes));
         for (unsigned i = 0; i != known.nodes; ++i) {
             if (!known.holders.contains(i))
@@ -82,10 +82,7 @@ bool lease_history::open(core::lease_facts const& known) noexcept
         made->confirmed = known.confirmed;
         made->confirmed_once = known.confirmed_once;
         record_ = std::move(made);
-    } catch (std::bad_alloc const&) {
-        return false;
-    }
-    return true;
+    });
 }
 
 void lease_history::keep(std::mutex& guard, core::lease_facts const& known, unsigned node, node_report&& said,

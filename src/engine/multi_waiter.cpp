@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/multi_waiter.hpp"
 
+#include "core/memory.hpp"
 #include "engine/all_options.hpp"
 #include "engine/held_lease.hpp"
 #include "engine/lock_descriptor.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -227,11 +227,8 @@ void multi_waiter::acquirer_ended()
 /// With one name after the other.
 void multi_waiter::take_names_singly()
 {
-    try {
-        take_next();
-    } catch (std::bad_alloc const&) {
+    if (!core::if_memory_allows([this] { take_next(); }))
         fail(make_error_code(boost::system::errc::not_enough_memory));
-    }
 }
 
 /// Each of them is kept, however long it takes to get the others.
@@ -303,14 +300,11 @@ void multi_waiter::start_over()
 void multi_waiter::give_back(core::node_set where) noexcept
 {
     std::string const nonces = std::exchange(given_up_, {});
-    for (std::size_t i = 0; !where.empty() && i * redis::nonce_length != nonces.size(); ++i)
-        try {
-            nonce const owner(std::string_view(nonces).substr(i * redis::nonce_length, redis::nonce_length));
-            on().rollbacks.start(on().rollbacks.prepare(),
-                                 {{queues_[i], &alone_->kind, owner}, on().loop().now() + alone_->key_ttl},
-                                 where);
-        } catch (std::bad_alloc const&) { // the keys expire by themselves
-        }
+    for (std::size_t i = 0; !where.empty() && i * redis::nonce_length != nonces.size(); ++i) {
+        nonce const owner(std::string_view(nonces).substr(i * redis::nonce_length, redis::nonce_length));
+        on().rollbacks.try_start({{queues_[i], &alone_->kind, owner}, on().loop().now() + alone_->key_ttl},
+                                 where, where);
+    }
 }
 
 bool multi_waiter::is_first_everywhere() const

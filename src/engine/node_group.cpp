@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/node_group.hpp"
 
+#include "core/memory.hpp"
 #include "engine/configuration.hpp"
 #include "redis/server_words.hpp"
 #include "redis/url.hpp"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -138,13 +138,8 @@ void node_group::inherit(node_group const& former)
 /// Updates the table, and tells the observer news. Blind spots of a node are told once.
 void node_group::tell_node(unsigned node, bool news) noexcept
 {
-    try {
-        describe_node(node, news);
-    } catch (std::bad_alloc const&) { // without words
+    if (!core::if_memory_allows([&] { describe_node(node, news); }))
         table_.enter(node, states_[node]);
-        if (observer* const o = watcher(); o && news)
-            o->on_node({environment_.settings().names[node], states_[node], {}});
-    }
 }
 
 void node_group::describe_node(unsigned node, bool news)
@@ -186,16 +181,13 @@ void node_group::stop_expecting_pushes()
 
 void node_group::note(unsigned node, std::string_view script, redis::resp_node const& reply)
 {
-    try {
-        table_.note(node, to_words(script, reply));
-    } catch (std::bad_alloc const&) { // words are a courtesy
-    }
+    core::if_memory_allows([&] { table_.note(node, to_words(script, reply)); });
 }
 
 void node_group::note_lack(unsigned node, std::string_view command, redis::resp_node const& reply)
 {
     constexpr std::size_t most_reported = 16; // a server may have new words each time
-    try {
+    core::if_memory_allows([&] {
         std::string const words = to_words(command, reply);
         table_.note_lack(node, words);
         observer* const o = watcher();
@@ -203,8 +195,7 @@ void node_group::note_lack(unsigned node, std::string_view command, redis::resp_
         if (o && reported.size() < most_reported && reported.insert(words).second)
             o->on_node({environment_.settings().names[node],
                         quarantines_[node] ? node_state::quarantined : states_[node], words});
-    } catch (std::bad_alloc const&) { // as above
-    }
+    });
 }
 
 } // namespace redlock::detail

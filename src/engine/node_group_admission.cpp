@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/admission.hpp"
+#include "core/memory.hpp"
 #include "engine/node_group.hpp"
 #include "engine/replies.hpp"
 #include <redlock/observer.hpp>
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <new>
 #include <string>
 
 // Decides on which nodes' memory a lock may rely (docs/protocol.md, rules N2 to N7 and F6).
@@ -208,17 +208,14 @@ void node_group::tell_quarantine(unsigned node, lock_descriptor const& lock, cor
     if (reported_until && core::elapsed(*reported_until, until) <= core::duration::zero())
         return;
     reported_until = until;
-    try {
+    core::if_memory_allows([&] {
         core::instant const now = environment_.loop().now();
         auto const why = quarantine_of(node, lock, until);
         table_.enter(node, why);
         if (observer* const o = watcher())
             o->on_node({environment_.settings().names[node], node_state::quarantined, why.notice(now),
                         why.lock, quarantine_left(until, now), nodes_[node]->facts().master});
-    } catch (std::bad_alloc const&) { // without words
-        if (observer* const o = watcher())
-            o->on_node({environment_.settings().names[node], node_state::quarantined, {}, {}, {}});
-    }
+    });
 }
 
 /// Reports the longest quarantine among locks that are held or wanted now. False: all of them may rely on the node.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/memory.hpp"
 #include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,11 +81,8 @@ struct node_report {
 template <class Words>
 void describe(node_report& row, Words const& words)
 {
-    try {
-        row.detail = std::make_unique<std::string const>(words());
-    } catch (std::bad_alloc const&) {
-        row.detail.reset();
-    }
+    row.detail.reset();
+    core::if_memory_allows([&] { row.detail = std::make_unique<std::string const>(words()); });
 }
 
 /// \param names the nodes' URLs, in order

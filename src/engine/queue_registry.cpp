@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/queue_registry.hpp"
 
+#include "core/memory.hpp"
 #include "core/position_timing.hpp"
 #include "core/rendezvous.hpp"
 #include "net/node.hpp"
@@ -9,7 +10,6 @@
 #include <redlock/server_error.hpp>
 
 #include <cstddef>
-#include <new>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -83,7 +83,7 @@ std::string const& queue_registry::channel(unsigned node)
 // rule Q23
 void queue_registry::refused(unsigned node, key_state const& name, redis::resp_node const& why)
 {
-    constexpr std::size_t most_closed = 1024; // a forgotten lock asks once more
+    constexpr std::size_t most_closed = 1024; // a lock that is not noted asks once more
     nodes_.note_lack(node, "queue", why);
     connection_state& its = of(node);
     if (!its.refused && its.closed.empty())
@@ -97,11 +97,7 @@ void queue_registry::refused(unsigned node, key_state const& name, redis::resp_n
     }
     if (its.closed.size() == most_closed)
         its.closed.clear();
-    try {
-        its.closed.insert(name.name());
-    } catch (std::bad_alloc const&) {
-        its.refused = server_error::noperm;
-    }
+    core::if_memory_allows([&] { its.closed.insert(name.name()); });
 }
 
 void queue_registry::have_memory(core::node_set nodes)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/release_backlog.hpp"
 
-#include <new>
+#include "core/memory.hpp"
+
 #include <utility>
 
 namespace redlock::detail {
@@ -12,10 +13,7 @@ void release_backlog::add(unsigned node, owed_release one, core::instant now) no
     auto& all = of_[node];
     while (!all.empty() && (all.size() >= most || core::reached(all.front().expires, now)))
         all.pop_front();
-    try {
-        all.push_back(std::move(one));
-    } catch (std::bad_alloc const&) {
-    }
+    core::if_memory_allows([&] { all.push_back(std::move(one)); });
 }
 
 owed_release release_backlog::take(unsigned node)

@@ -3,10 +3,10 @@
 #include "engine/rollback.hpp"
 
 #include "core/instant.hpp"
+#include "core/memory.hpp"
 #include <redlock/observer.hpp>
 
 #include <cstddef>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -79,6 +79,11 @@ void cleanup::start(rollback& one, owed_release owed, core::node_set where, core
     one.start(std::move(owed), where, reached);
 }
 
+void cleanup::try_start(owed_release owed, core::node_set where, core::node_set reached)
+{
+    core::if_memory_allows([&] { start(prepare(), std::move(owed), where, reached); });
+}
+
 void cleanup::ended(rollback& one, bool confirmed)
 {
     rollbacks_.recycle(one);
@@ -111,12 +116,8 @@ void cleanup::retry(unsigned node)
     for (std::size_t left = backlog_.count(node); left != 0 && backlog_.count(node) != 0;
          --left) { // there may be more
         owed_release owed = backlog_.take(node);
-        if (core::reached(owed.expires, environment_.loop().now()))
-            continue;
-        try {
-            start(prepare(), std::move(owed), core::node_set(node));
-        } catch (std::bad_alloc const&) { // the key expires by itself
-        }
+        if (!core::reached(owed.expires, environment_.loop().now()))
+            try_start(std::move(owed), core::node_set(node), core::node_set(node));
     }
 }
 

@@ -78,6 +78,8 @@ public:
     }
     /// \param reached nodes to which what is taken back was sent; elsewhere it may still wait for a connection
     void start(rollback&, owed_release, core::node_set where, core::node_set reached);
+    /// The same with a rollback of its own. Without memory for it, the keys expire by themselves.
+    void try_start(owed_release, core::node_set where, core::node_set reached);
     void ended(rollback&, bool confirmed);
     /// Keeps a release that a node did not confirm. It is sent again when the node is back.
     void retry_later(unsigned node, owed_release);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/memory.hpp"
 #include "core/tally.hpp"
 #include "engine/node_group.hpp"
 #include "kind/kind.hpp"
@@ -11,7 +12,6 @@
 #include "redis/script.hpp"
 
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <string>
 
@@ -80,14 +80,12 @@ protected:
         kind::lock_kind const& type = self().type();
         // Nodes are alike, as a rule.
         auto const form = native_for(self().nodes().at(0), what).value_or(redis::script_form::hash);
-        try {
-            if (room) {
-                room->clear();
-                self().append(*room, what, form);
-            }
-        } catch (std::bad_alloc const&) {
+        auto const write = [&] {
+            room->clear();
+            self().append(*room, what, form);
+        };
+        if (room && !core::if_memory_allows(write))
             room = nullptr;
-        }
         return {what, type.marks(what), type.native(what), form, tag(what, form), type.script(what), room};
     }
     void send(net::node& to, draft const& command)

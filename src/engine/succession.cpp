@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/succession.hpp"
 
+#include "core/memory.hpp"
 #include "core/tally.hpp"
 #include "engine/configuration.hpp"
 #include "engine/context_end.hpp"
@@ -14,7 +15,6 @@
 #include <boost/system/error_code.hpp>
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace redlock::detail {
@@ -84,12 +84,8 @@ succession::node_change succession::prepare(std::vector<std::string> nodes)
 void succession::node_change::take_over(engine& present, wait_op& waiting) noexcept
 {
     error_code why = present.closing() ? make_error_code(errc::shut_down) : error_code();
-    try {
-        if (!why)
-            present.leave_knowledge_to(made_);
-    } catch (std::bad_alloc const&) {
+    if (!why && !core::if_memory_allows([&] { present.leave_knowledge_to(made_); }))
         why = make_error_code(boost::system::errc::not_enough_memory);
-    }
     if (!why && !of_->adopt(made_))
         why = make_error_code(errc::shut_down);
     if (why)
@@ -115,10 +111,7 @@ void succession::leave_keys() noexcept
     auto const present = current();
     for (auto const& each : earlier_)
         if (auto const its = each.lock())
-            try {
-                its->leave_keys_to(present);
-            } catch (std::bad_alloc const&) { // NOLINT(bugprone-empty-catch)
-            }
+            core::if_memory_allows([&] { its->leave_keys_to(present); });
 }
 
 void succession::change_ended() noexcept

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/leading.hpp"
+#include "core/memory.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <iterator>
 #include <list>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,16 +33,15 @@ public:
     {
         if (told == core::leader_version())
             return;
-        try {
+        core::if_memory_allows([&] {
             core::leader_version const latest = std::max(told, take(name));
             if (order_.size() == most)
                 forget(order_.begin());
             order_.emplace_back(std::string(name), latest);
             by_name_.emplace(order_.back().first, std::prev(order_.end()));
-        } catch (std::bad_alloc const&) {
-            while (order_.size() > by_name_.size())
-                order_.pop_back();
-        }
+        });
+        if (order_.size() > by_name_.size())
+            order_.pop_back();
     }
     /// Returns what was kept, and forgets it.
     [[nodiscard]] core::leader_version take(std::string_view name) noexcept

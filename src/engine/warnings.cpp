@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/warnings.hpp"
 
+#include "core/memory.hpp"
 #include "engine/in_words.hpp"
 #include "redis/info.hpp"
 #include <redlock/node_outcome.hpp>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -66,12 +66,8 @@ std::string describe_even_nodes(unsigned nodes)
 
 void warnings::node_changed(std::vector<std::unique_ptr<net::node>> const& nodes, unsigned node) noexcept
 {
-    if (!environment_.watcher())
-        return;
-    try {
-        look_at(nodes, node);
-    } catch (std::bad_alloc const&) { // words are a courtesy
-    }
+    if (environment_.watcher())
+        core::if_memory_allows([&] { look_at(nodes, node); });
 }
 
 void warnings::look_at(std::vector<std::unique_ptr<net::node>> const& nodes, unsigned node)
@@ -105,7 +101,7 @@ void warnings::waits_for_quarantine(std::string_view resource, std::vector<node_
     constexpr core::duration same_end = std::chrono::seconds{1};
     if (!environment_.watcher())
         return;
-    try {
+    core::if_memory_allows([&] {
         auto const wait = reckon_wait(rows);
         if (core::elapsed(told_until_, now + wait.time) < same_end)
             return;
@@ -114,8 +110,7 @@ void warnings::waits_for_quarantine(std::string_view resource, std::vector<node_
                                   count(static_cast<unsigned>(rows.size()), "node") +
                                   " quarantined, a majority may vote in " + in_words(wait.time);
         environment_.watcher()->on_warning({warning_event::kind::quarantine, {}, resource, words, wait.time});
-    } catch (std::bad_alloc const&) {
-    }
+    });
 }
 
 } // namespace redlock::detail

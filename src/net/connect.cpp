@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "net/connect.hpp"
 
+#include "core/memory.hpp"
 #include "net/executor.hpp"
 #include <redlock/server_error.hpp>
 
@@ -29,18 +30,13 @@ connector::connector(any_io_executor const& executor, machine& m, std::shared_pt
 
 void connector::start()
 {
+    work_ = run();
     limit(1);
     // The listener is not called from here: if no socket can be opened, connecting fails at once, and the caller of
     // `start` is not ready for that.
     asio::post(executor_, [self = shared_from_this()] {
-        if (!self->listener_)
-            return;
-        try {
-            self->work_ = self->run();
+        if (self->listener_)
             self->work_.start();
-        } catch (std::bad_alloc const&) {
-            self->fail_no_memory();
-        }
     });
 }
 
@@ -49,12 +45,9 @@ void connector::cancel()
     listener_ = nullptr;
     ++phase_;
     alarm_->cancel();
-    try {
-        resolver_->cancel();
-    } catch (std::bad_alloc const&) { // nobody waits for the result
-    }
-    if (stream_) // maybe in a forked child
-        stream_->drop();
+    core::if_memory_allows([this] { resolver_->cancel(); });
+    if (stream_)
+        stream_->drop(); // maybe in a forked child
 }
 
 void connector::fail(failure why)
@@ -63,11 +56,6 @@ void connector::fail(failure why)
     cancel();
     if (told)
         told->on_connect_failed(std::move(why));
-}
-
-void connector::fail_no_memory()
-{
-    fail({node_result::unreachable, server_error::none, "out of memory"});
 }
 
 bool connector::blame(failure why)
@@ -109,12 +97,12 @@ void connector::on_alarm(error_code ec, unsigned phase)
 
 void connector::time_out()
 {
-    try {
-        fail({node_result::timed_out, server_error::none,
-              std::string(missing_) + (hurried_ ? " in time for a lease" : " within the connect timeout")});
-    } catch (std::bad_alloc const&) {
-        fail({node_result::timed_out, server_error::none, {}});
-    }
+    failure why{node_result::timed_out};
+    core::if_memory_allows([&] {
+        why.detail =
+            std::string(missing_) + (hurried_ ? " in time for a lease" : " within the connect timeout");
+    });
+    fail(std::move(why));
 }
 
 coroutine<void> connector::run()
@@ -122,7 +110,7 @@ coroutine<void> connector::run()
     try {
         co_await make();
     } catch (std::bad_alloc const&) {
-        fail_no_memory();
+        fail({node_result::unreachable, server_error::none, "out of memory"});
     } catch (std::exception const& e) {
         fail({node_result::unreachable, server_error::none, e.what()});
     }

@@ -114,7 +114,6 @@ private:
     bool blame(failure);
     bool blame(error_code, std::string const& doing);
     bool blame_security(error_code, std::string const& doing);
-    void fail_no_memory();
     void time_out();
     [[nodiscard]] core::duration time_left() const;
 

@@ -9,7 +9,6 @@
 #include <openssl/ssl.h>
 
 #include <exception>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -136,8 +135,6 @@ bool connector::ask_who(redis::handshake_settings& settings)
         settings.password = std::move(told.password);
         if (settings.username.empty() || !settings.password.empty())
             return true;
-    } catch (std::bad_alloc const&) {
-        throw;
     } catch (std::exception const& e) {
         why = e.what();
     } catch (...) {

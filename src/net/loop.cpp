@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "net/loop.hpp"
 
+#include "core/memory.hpp"
+
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 namespace redlock::net {
@@ -136,26 +137,19 @@ void loop::request_turn()
 /// If there is no memory for a new handler, the timer's handler is used: it has memory of its own.
 void loop::bring_turn() noexcept
 {
-    try {
-        request_turn();
-    } catch (std::bad_alloc const&) {
-        woken_ = true; // a wait that is cancelled, or has been, stands for a turn
-        if (std::exchange(armed_, false))
-            alarm_->cancel();
-        else
-            (void)wait(core::duration::zero()); // if this fails, too, the next event brings a turn
-    }
+    if (core::if_memory_allows([this] { request_turn(); }))
+        return;
+    woken_ = true; // a wait that is cancelled, or has been, stands for a turn
+    if (std::exchange(armed_, false))
+        alarm_->cancel();
+    else
+        (void)wait(core::duration::zero()); // if this fails, too, the next event brings a turn
 }
 
 /// Replaces the present wait. False: there is no memory.
 bool loop::wait(core::duration delay) noexcept
 {
-    try {
-        alarm_->set(delay, owner_.lock());
-        return true;
-    } catch (std::bad_alloc const&) {
-        return false;
-    }
+    return core::if_memory_allows([&] { alarm_->set(delay, owner_.lock()); });
 }
 
 void loop::expire_timers()

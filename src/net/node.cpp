@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "net/node.hpp"
 
+#include "core/memory.hpp"
 #include "net/machine.hpp"
 #include "redis/error_class.hpp"
 #include "redis/resp.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace redlock::net {
@@ -29,8 +29,7 @@ node::node(loop& l, node_listener& listener, unsigned index, std::shared_ptr<pee
 
 node::~node()
 {
-    if (connector_)
-        connector_->cancel();
+    cancel_connector();
     if (stream_)
         stream_->close();
 }
@@ -38,17 +37,14 @@ node::~node()
 /// Guarantees that no command is appended in part, and that each appended command has room for its reply.
 bool node::reserve_capacity() noexcept
 {
-    try {
+    return core::if_memory_allows([this] {
         if (awaited_.reserve() < spare_places)
             awaited_.set_capacity(awaited_.capacity() * 2);
         if (out_.capacity() - out_.size() < spare_output)
             out_.reserve(std::max(out_.size() + spare_output, 2 * out_.capacity()));
         places_limit_ = std::min(awaited_.capacity() - spare_places + 1, max_queue_size);
         bytes_limit_ = std::min(out_.capacity() - spare_output + 1, max_output);
-        return true;
-    } catch (std::bad_alloc const&) {
-        return false;
-    }
+    });
 }
 
 bool node::connect_to_send()
@@ -130,13 +126,13 @@ void node::flush() noexcept
     bytes_limit_ = 0;
     if (!connected())
         return;
-    try {
+    bool const done = core::if_memory_allows([this] {
         if (!out_.empty())
             stream_->flush(out_);
         read_more();
-    } catch (std::bad_alloc const&) {
+    });
+    if (!done)
         fail_no_memory();
-    }
 }
 
 /// A read is pending only while a reply or a push is awaited: an idle client leaves nothing that keeps its executor
@@ -163,21 +159,16 @@ void node::on_writable(error_code ec)
 
 void node::lost_connection(error_code ec)
 {
-    try {
-        down({node_result::unreachable, server_error::none, ec.message()});
-    } catch (std::bad_alloc const&) {
-        fail_no_memory();
-    }
+    failure why;
+    core::if_memory_allows([&] { why.detail = ec.message(); });
+    down(std::move(why));
 }
 
 /// Without memory the failure has no text.
 void node::down(node_result result, char const* words)
 {
     failure why{result};
-    try {
-        why.detail = words;
-    } catch (std::bad_alloc const&) {
-    }
+    core::if_memory_allows([&] { why.detail = words; });
     down(std::move(why));
 }
 
@@ -190,11 +181,8 @@ void node::on_read(error_code ec, std::size_t bytes)
     } else {
         in_used_ += bytes;
         heard_ = loop_.now();
-        try {
-            work_off();
-        } catch (std::bad_alloc const&) { // a reply that was not worked off is not read again
-            fail_no_memory();
-        }
+        if (!core::if_memory_allows([this] { work_off(); }))
+            fail_no_memory(); // a reply that was not worked off is not read again
         flush_soon();
     }
     current.finish();
@@ -222,10 +210,10 @@ void node::work_off()
         answer_due_.reset();
     }
     if (awaited_.empty() && !out_.empty())
-        return down({node_result::unreachable, server_error::none, "a reply to what was not sent yet"});
+        return down(node_result::unreachable, "a reply to what was not sent yet");
     if (answerable_ == 0 && worked_off_ != in_used_ &&
         in_[worked_off_] != '>') // half of an answer; pushes may come
-        return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
+        return down(node_result::unreachable, "a reply that nobody asked for");
     in_used_ -= worked_off_;
     if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
         std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
@@ -241,7 +229,7 @@ void node::deliver(std::span<redis::resp_node const> message)
     if (reply.type == redis::resp_type::push && !answers_subscription(redis::body(message)))
         return on_push(redis::body(message));
     if (answerable_ == 0) // counting on would give every later reply to the wrong command
-        return down({node_result::unreachable, server_error::none, "a reply that nobody asked for"});
+        return down(node_result::unreachable, "a reply that nobody asked for");
     --answerable_;
     awaited const next = awaited_.front();
     awaited_.pop_front();

@@ -143,6 +143,7 @@ public:
     [[nodiscard]] bool may_track() const { return may_serve(tracking_); }
     /// Asks the server, once in each connection, to send messages of this channel from now on, and whether this client
     /// may publish there. Only when ready.
+    /// \throws std::bad_alloc
     void subscribe(std::string_view channel);
     /// As far as is known now.
     [[nodiscard]] bool subscribed() const { return subscription_ == service::asked; }
@@ -238,6 +239,7 @@ private:
     void flush() noexcept override;
 
     void connect();
+    void cancel_connector();
     void meet(introduction);
     void fail_soon();
     void lost_connection(error_code);

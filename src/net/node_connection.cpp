@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/backoff.hpp"
+#include "core/memory.hpp"
 #include "net/node.hpp"
 #include "net/stream.hpp"
 #include "redis/info.hpp"
 #include <redlock/server_error.hpp>
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 // How a connection begins, is judged and ends.
@@ -18,15 +18,10 @@ void node::close()
     bool const unsent = !stream_; // nothing is written before the handshake is over
     due_.reset();
     loop_.cancel(timer_);
-    if (connector_)
-        std::exchange(connector_, nullptr)->cancel();
-    if (auto const last = std::exchange(stream_, nullptr)) {
-        try {
-            awaited_.empty() ? last->close() : last->finish(std::move(out_));
-        } catch (std::bad_alloc const&) {
+    cancel_connector();
+    if (auto const last = std::exchange(stream_, nullptr))
+        if (awaited_.empty() || !core::if_memory_allows([&] { last->finish(std::move(out_)); }))
             last->close();
-        }
-    }
     out_.clear();
     enter(node_state::idle);
     fail_all({node_result::unreachable, server_error::none, "shut down", unsent});
@@ -37,10 +32,15 @@ void node::close()
 void node::drop_connection()
 {
     closed_ = true;
-    if (connector_)
-        std::exchange(connector_, nullptr)->cancel();
+    cancel_connector();
     if (stream_)
         std::exchange(stream_, nullptr)->drop();
+}
+
+void node::cancel_connector()
+{
+    if (connector_)
+        std::exchange(connector_, nullptr)->cancel();
 }
 
 void node::enter(node_state next)
@@ -56,22 +56,18 @@ void node::enter(node_state next)
 void node::connect()
 {
     reading_ = false;
-    out_of_memory_ = false;
     began_ = loop_.now();
     out_.clear(); // commands for the former connection
     in_used_ = worked_off_ = 0;
     parser_.reset();
     std::ranges::fill(known_scripts_, false);
     native_.reset();
-    try {
+    // Not reported from here: the caller is not ready for it.
+    out_of_memory_ = !core::if_memory_allows([this] {
         connector_ = std::make_shared<connector>(loop_.executor(), loop_.machine(), peer_,
                                                  static_cast<connect_listener&>(*this), attempt_limit());
         connector_->start();
-    } catch (std::bad_alloc const&) { // not reported from here: the caller is not ready for it
-        if (connector_)
-            std::exchange(connector_, nullptr)->cancel();
-        out_of_memory_ = true;
-    }
+    });
     enter(node_state::connecting);
     set_timer();
 }
@@ -89,11 +85,8 @@ void node::on_connected(std::shared_ptr<stream> made, introduction told)
         loop_); // finished by the next: the connector would swallow an exception of a user's handler
     connector_.reset();
     stream_ = std::move(made);
-    try {
-        meet(std::move(told));
-    } catch (std::bad_alloc const&) {
+    if (!core::if_memory_allows([&] { meet(std::move(told)); }))
         fail_no_memory();
-    }
 }
 
 void node::meet(introduction told)
@@ -149,6 +142,7 @@ void node::on_connect_failed(failure why)
 // rule A7
 void node::down(failure why)
 {
+    cancel_connector();
     if (stream_)
         std::exchange(stream_, nullptr)->close();
     reading_ = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "core/memory.hpp"
 #include "net/node.hpp"
 #include "redis/error_class.hpp"
 #include "redis/push.hpp"
 #include "redis/resp.hpp"
 #include <redlock/server_error.hpp>
 
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -35,12 +35,8 @@ void node::track()
 
 void node::subscribe(std::string_view channel)
 {
-    try {
-        if (subscription_ == service::off)
-            channel_ = channel;
-    } catch (std::bad_alloc const&) { // it can be asked another time
-        return;
-    }
+    if (subscription_ == service::off)
+        channel_ = channel;
     if (!begin_service(subscription_))
         return;
     redis::append_command(out_, {"PUBLISH", channel_, ""}); // nobody receives it: is it permitted?
@@ -63,12 +59,12 @@ bool node::only_words_unread()
 {
     if (!is_told() || stream_->hung_up())
         return false;
-    try {
+    bool found = false; // also if it is unknown: then a new connection is made
+    core::if_memory_allows([&] {
         std::size_t const seen = count_unread();
-        return seen != 0 && only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
-    } catch (std::bad_alloc const&) { // unknown: then a new connection is made
-        return false;
-    }
+        found = seen != 0 && only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
+    });
+    return found;
 }
 
 /// Returns the number of unread bytes, and puts them behind the bytes that were read. Zero if they cannot be seen, or

@@ -111,8 +111,6 @@ void node::give_up_attempt()
 {
     if (core::elapsed(began_, loop_.now()) < attempt_limit())
         return set_timer();
-    if (connector_)
-        std::exchange(connector_, nullptr)->cancel();
     down(node_result::timed_out, "no connection in time for a lease");
 }
 

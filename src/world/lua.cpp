@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "world/lua.hpp"
 
+#include "core/memory.hpp"
 #include "world/reply.hpp"
 
 #include <algorithm>
@@ -234,16 +235,14 @@ int lua::machine::execute(lua_State* l, bool raises)
 
 void lua::machine::ask() noexcept
 {
-    try {
+    no_memory_ |= !core::if_memory_allows([this] {
         if (lua_gettop(state_.get()) == 0)
             reply_ = reply::error("ERR Please specify at least one argument for this redis lib call");
         else if (!take_words())
             reply_ = reply::error("ERR Lua redis lib command arguments must be strings or integers");
         else
             reply_ = (*executor_)(words_);
-    } catch (std::bad_alloc const&) {
-        no_memory_ = true;
-    }
+    });
 }
 
 bool lua::machine::take_words()
@@ -371,11 +370,7 @@ int lua::machine::explain(lua_State* l)
 
 void lua::machine::say(std::string_view bytes) noexcept
 {
-    try {
-        said_ += bytes;
-    } catch (std::bad_alloc const&) {
-        no_memory_ = true;
-    }
+    no_memory_ |= !core::if_memory_allows([&] { said_ += bytes; });
 }
 
 /// "-WRONGTYPE Operation ... script: <its hash>, on @user_script:4."

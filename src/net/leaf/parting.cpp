@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "net/leaf/parting.hpp"
 
+#include "core/memory.hpp"
 #include "net/machine.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -9,7 +10,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <new>
 #include <utility>
 
 namespace redlock::net {
@@ -43,15 +43,11 @@ private:
 
     void read()
     {
-        peer().async_read_some(
-            asio::buffer(nowhere_), [self = shared_from_this()](error_code ec, std::size_t) {
-                try {
-                    if (!ec)
-                        return self->read();
-                } catch (std::bad_alloc const&) { // then the remaining answers are not awaited
-                }
-                self->limit_.cancel();
-            });
+        peer().async_read_some(asio::buffer(nowhere_),
+                               [self = shared_from_this()](error_code ec, std::size_t) {
+                                   if (ec || !core::if_memory_allows([&] { self->read(); }))
+                                       self->limit_.cancel(); // no more answers are awaited
+                               });
     }
 
     std::shared_ptr<socket_stream> last_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "net/leaf/tls.hpp"
 
+#include "core/memory.hpp"
 #include "net/coroutine.hpp"
 #include "net/leaf/handler_memory.hpp"
 #include "net/leaf/parting.hpp"
@@ -21,7 +22,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -135,14 +135,14 @@ private:
             return listener_->on_writable(ec);
         if (!limit_)
             return;
-        try {
+        bool const goes_on = core::if_memory_allows([&] {
             if (!ec && !last_words_.empty())
                 return start_write(last_words_);
             limit_->cancel();
             part(std::static_pointer_cast<socket_stream>(shared_from_this()), {});
-        } catch (std::bad_alloc const&) { // then without them
+        });
+        if (!goes_on)
             close();
-        }
     }
 
     std::shared_ptr<openssl_context> context_;
