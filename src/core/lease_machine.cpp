@@ -157,15 +157,15 @@ std::optional<instant> lease_machine::next_due() const
 
 duration lease_machine::late_by(std::optional<instant> round_ends, instant now) const
 {
-    // A busy machine is late by less than this part of a lease, and a renewal that was late by it could have been
-    // repeated.
+    // Less than this part of a lease is usual on a busy machine, and leaves time to repeat a renewal: it does not
+    // explain the loss.
     constexpr int notable_part = 8;
     if (!round_ends && !renewal_planned())
         return duration::zero();
     instant const due = round_ends ? *round_ends : sent_ + renew_after_;
     duration const late = elapsed(due, now);
-    bool const missed = elapsed(due, deadline()) > duration::zero();
-    return missed && late >= terms_->ttl / notable_part ? late : duration::zero();
+    bool const due_before_deadline = elapsed(due, deadline()) > duration::zero();
+    return due_before_deadline && late >= terms_->ttl / notable_part ? late : duration::zero();
 }
 
 lease_facts lease_machine::facts(lease_round const* last) const

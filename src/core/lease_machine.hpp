@@ -134,8 +134,8 @@ public:
     [[nodiscard]] lease_facts facts(lease_round const* last) const;
     /// Is it to be renewed again?
     [[nodiscard]] bool renewal_planned() const { return renew_after_ != duration::max(); }
-    /// For an expired lease: how late the end of the open round was noticed, or the renewal. It was due so long before
-    /// the end that only a thread that did not run can have missed it. Then the nodes' answers are not the cause.
+    /// For an expired lease: how late its thread noticed the end of the open round, or that a renewal was due. Zero:
+    /// not late enough to explain the loss. Otherwise the thread did not run, and the nodes' answers are not the cause.
     /// \param round_ends empty: no round is open
     [[nodiscard]] duration late_by(std::optional<instant> round_ends, instant now) const;
     /// Nodes that were found to hold our key when they were last asked.

@@ -35,7 +35,7 @@ public:
 
     /// All nodes are asked for any permits.
     /// \param chooser the queue node, if there is one
-    void vote(std::optional<unsigned> chooser)
+    void ask_for_any(std::optional<unsigned> chooser)
     {
         chooser_ = chooser;
         waits_ = chooser.has_value();

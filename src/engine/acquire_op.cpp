@@ -39,13 +39,13 @@ void acquire_op::start(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit
     enter();
 }
 
-/// An operation that asks once does not overtake those that wait.
+/// An operation that asks once fails here if the nodes could not be asked for it at once: it does not overtake others.
 // rule W1
 void acquire_op::enter()
 {
     key_state& wanted = queue();
     if (!asks_once() || wanted.would_ask(*this)) {
-        wait();
+        schedule_timeout();
         return wanted.enqueue(*this);
     }
     held_here_ = wanted.held_here();
@@ -55,7 +55,7 @@ void acquire_op::enter()
 }
 
 /// An attempt of an operation that asks once has as long as the nodes have.
-void acquire_op::wait()
+void acquire_op::schedule_timeout()
 {
     if (!once_ && limit_ > core::duration::zero())
         runtime_.loop().schedule(*this, started_ + limit_);

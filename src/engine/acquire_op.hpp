@@ -54,7 +54,7 @@ private:
     void enter();
     void leave_queue();
     void note_outage();
-    void wait();
+    void schedule_timeout();
     void complete(boost::intrusive_ptr<held_lease>);
     [[nodiscard]] boost::system::error_code last_failure() const noexcept;
     [[nodiscard]] std::exception_ptr failure() const noexcept;

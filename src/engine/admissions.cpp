@@ -98,7 +98,7 @@ std::string to_words(core::node_history const& known)
     return "re-synchronised or promoted";
 }
 
-/// This value means that no lock has been made yet. Then the smallest default slack counts, see set_forward.
+/// This value means that no lock has been made yet. Then the smallest default slack counts, see note_step.
 constexpr core::duration unknown_slack = core::duration::max();
 
 } // namespace
@@ -150,7 +150,7 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
     if (facts.group)
         remember(its, *facts.group);
     its.known = core::identify(facts, its.known, server.heard(), its.terms, now);
-    (void)set_forward(its, server, now);
+    (void)note_step(its, server, now);
     auto refused = refusal(node, facts);
     its.votes_as.clear(); // from here on without memory: a name is never lost on the way
     if (!refused)
@@ -158,9 +158,10 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
     return refused;
 }
 
-/// Another process may run on another machine, whose clock says nothing of this one's.
+/// Starts a quarantine if the clock gained more than keys allow for, and returns true then. Another process may run on
+/// another machine, whose clock says nothing of this one's.
 // rule N7
-bool admissions::set_forward(record& its, net::node const& server, core::instant now)
+bool admissions::note_step(record& its, net::node const& server, core::instant now)
 {
     auto const& reading = server.server_time();
     if (its.terms.trust_server_clocks || !reading)
@@ -176,7 +177,7 @@ bool admissions::set_forward(record& its, net::node const& server, core::instant
         its.clock.observe(reading->theirs, reading->sent, reading->received, longest_quarantine());
     if (forward <= allowed)
         return false;
-    auto changed = core::set_forward(its.known, forward, now); // before the steps are forgotten
+    auto changed = core::set_forward(its.known, forward, now); // may throw: then the steps are kept
     its.clock.settle();
     its.known = std::move(changed);
     return true;

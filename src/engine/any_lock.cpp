@@ -27,11 +27,12 @@ namespace detail {
 
 namespace {
 
-/// Begins an acquisition.
+/// Begins an acquisition. Memory for its cancellation is taken first, so that nothing fails once it has begun. Another
+/// thread's cancellation that came in the meantime takes effect after the start.
 struct acquire_start {
     void operator()(engine& self)
     {
-        engine& on = self.present(what);
+        engine& on = self.successor_or_self(what);
         acquire_op& started = on.new_acquire_op();
         cancel.lead_to(on, started);
         started.start(std::move(what), how_long, std::move(handler));

@@ -75,7 +75,8 @@ void attempt::claim(std::shared_ptr<lock_descriptor> const& lock, remote_handoff
     ask_all();
 }
 
-/// An unqueued attempt does not overtake queued waiters (rule Q10).
+/// If the node where others may be queued refuses, the attempt is lost, even with a majority of grants. So it does not
+/// overtake them (rule Q10). That node also chooses the permits (rule Q14).
 void attempt::heed_queue_node()
 {
     if (!type().heeds())
@@ -84,7 +85,7 @@ void attempt::heed_queue_node()
     if (node)
         votes_.heed(*node);
     if (choice_)
-        choice_->vote(node);
+        choice_->ask_for_any(node);
 }
 
 void attempt::begin(std::shared_ptr<lock_descriptor> const& lock)

@@ -56,11 +56,13 @@ void attempt_table::publish_success(std::mutex& guard, std::vector<node_report>&
 void attempt_table::publish(std::mutex& guard, std::vector<node_report>& rows) noexcept
 {
     std::scoped_lock const held(guard);
-    core::if_memory_allows([&] {
+    bool const published = core::if_memory_allows([&] {
         table& mine = make_table();
         mine.resize(rows.size());
         mine.swap(rows);
     });
+    if (!published) // no table rather than that of an earlier success
+        granted_.store({}, std::memory_order_relaxed);
 }
 
 void attempt_table::note_holder(std::mutex& guard, unsigned node, unsigned nodes,

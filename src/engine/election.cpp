@@ -172,7 +172,7 @@ namespace {
 struct leader_watch_start {
     void operator()(engine& self)
     {
-        engine& on = self.present(what);
+        engine& on = self.successor_or_self(what);
         leader_watch& started = on.new_leader_watch();
         cancel.lead_to(on, started);
         started.start(std::move(what), std::move(known), std::move(handler));

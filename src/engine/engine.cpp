@@ -84,7 +84,7 @@ std::shared_ptr<lock_descriptor> engine::successor_of(lock_descriptor& lock)
     return lock.successor;
 }
 
-engine& engine::present(std::shared_ptr<lock_descriptor>& lock)
+engine& engine::successor_or_self(std::shared_ptr<lock_descriptor>& lock)
 {
     auto successor = successor_of(*lock);
     if (!successor)

@@ -143,7 +143,7 @@ public:
     /// \throws std::bad_alloc
     ///@{
     /// Returns the engine on which an operation begins, and replaces the lock by that engine's.
-    [[nodiscard]] engine& present(std::shared_ptr<lock_descriptor>& lock);
+    [[nodiscard]] engine& successor_or_self(std::shared_ptr<lock_descriptor>& lock);
     [[nodiscard]] acquire_op& new_acquire_op() { return acquire_ops_.take(runtime_); }
     [[nodiscard]] wait_op& new_wait_op() { return wait_ops_.take(runtime_.loop()); }
     [[nodiscard]] inspector& new_inspector() { return inspectors_.take(runtime_); }

@@ -71,13 +71,14 @@ void engine::leave_numbers() noexcept
     });
 }
 
+/// The timer limits the wait for rollbacks to the client's node timeout, or without one to the longest default.
 void engine::begin_shutdown()
 {
     end_everything();
     core::duration const longest = core::default_node_timeout(std::chrono::milliseconds::max());
     auto const configured = settings().node_timeout;
     loop().schedule_after(*this, configured > core::duration::zero() ? configured : longest);
-    runtime_.life.check();
+    runtime_.life.close_if_done();
 }
 
 void engine::client_gone() noexcept
@@ -179,10 +180,10 @@ void engine::context_gone()
 void engine::end_everything()
 {
     lifecycle& life = runtime_.life;
-    if (!life.drained())
+    if (!life.drained()) // otherwise the retirement has succeeded, and `close` says so
         finish_all(retirement_waiters_, errc::shut_down);
     life.start_closing();
-    life.release_began(); // one that fails at once must not close before the others have been sent
+    life.release_began(); // keeps the count above zero: a release that fails at once must not let the client close
     life.abort_operations(errc::shut_down);
     life.abort_leases(errc::shut_down);
     life.send_postponed_releases();

@@ -256,14 +256,14 @@ void held_lease::extension_failed(boost::system::error_code why)
     schedule();
 }
 
-/// A round that is under way may have told the nodes something else.
+/// A round that is under way may have told some nodes the earlier announcement: the operation waits for the next round.
 // rule EL2
 void held_lease::proclaim(std::unique_ptr<announcement> said, wait_op& w)
 {
     if (end_if_expired())
         return w.finish(why_over());
     said->replace(fencing_token(),
-                  static_cast<announcement const*>(arguments_.get())); // a leader has no others
+                  static_cast<announcement const*>(arguments_.get())); // a leader has no other arguments
     arguments_ = std::move(said);
     waiting_.push_back(w);
     if (kept().extending())

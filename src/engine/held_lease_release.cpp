@@ -16,15 +16,18 @@
 // comes after it.
 namespace redlock::detail {
 
+/// Goes through the queue if others may stand there, and to all nodes at once if not.
+/// \param queues false: the queue is left out, because the lock has none, the client ends, or this is a repetition
 // rules Q5, Q11, Q19 and R1
 void held_lease::start_release(bool queues)
 {
     releasing& stage = *releasing_stage();
     stage.begin();
     on().life.release_began();
-    if (queues && type().opens_window()) // for unqueued clients
+    if (queues && type().opens_window()) // if one is owed to unqueued clients
         contention().passing.open_window(lock().config->batch_policy.period, on().open_window_length(),
                                          on().loop().now());
+    // Readers and permits use the queue always, exclusive leases only if rivals are known.
     if (queues && (type().heeds() || contention().batch.has_rivals()) && release_in_queue(stage))
         return;
     on().loop().schedule_after(*this, lock().config->node_timeout);

@@ -20,7 +20,7 @@ namespace {
 struct inspect_start {
     void operator()(engine& self)
     {
-        engine& on = self.present(what);
+        engine& on = self.successor_or_self(what);
         inspector& started = on.new_inspector();
         cancel.lead_to(on, started);
         started.start(std::move(what), std::move(handler));

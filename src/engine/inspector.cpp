@@ -103,6 +103,7 @@ void inspector::missed(unsigned node, net::failure const& why)
     ask(node);
 }
 
+/// Connecting is waited for until a majority has answered. From then on the other nodes have one node timeout left.
 void inspector::take_owner(unsigned node, kind::key_observation const& seen, redis::resp_node const& reply)
 {
     node_report& row = rows_[node];
@@ -236,7 +237,8 @@ void inspector::run()
     handler(ec, std::move(found));
 }
 
-/// The server told the time between the sending and the reading, and it has passed on since.
+/// The server named the time left after `sent_` and before `found.read`. So at most what has passed since `sent_` is to
+/// be subtracted, and at least what has passed since `found.read`.
 core::key_answer inspector::aged(unsigned node, core::instant now) const
 {
     finding const& found = found_[node];

@@ -129,7 +129,7 @@ void key_index::leave_leaders_to(key_index& next) noexcept
 
 std::vector<boost::intrusive_ptr<key_state>> key_index::all()
 {
-    std::vector<boost::intrusive_ptr<key_state>> found; // goes after the guard, for which its elements ask
+    std::vector<boost::intrusive_ptr<key_state>> found; // outlives the lock: releasing an element locks again
     std::scoped_lock const guard(guard_);
     found.reserve(known_.size());
     for (key_state* const known : known_)

@@ -87,7 +87,7 @@ void leader_watch::ask(unsigned node)
 {
     finding& its = found_[node];
     if (its.asked) {
-        its.asked_again = true;
+        its.ask_again = true;
         return;
     }
     node_report row;
@@ -96,17 +96,17 @@ void leader_watch::ask(unsigned node)
         rows_[node] = std::move(row);
         return;
     }
-    net::node& asked = nodes().at(node);
+    net::node& server = nodes().at(node);
     if (observes_) {
-        if (asked.state() != node_state::ready)
+        if (server.state() != node_state::ready)
             return;
-        asked.track();
+        server.track();
     }
     its.asked = true;
     its.since = proven();
-    if (its.connection != asked.connection())
+    if (its.connection != server.connection())
         its.answer = {};
-    its.connection = asked.connection();
+    its.connection = server.connection();
     send(node, kind::request::leader);
 }
 
@@ -177,7 +177,7 @@ void leader_watch::on_silence(unsigned node, kind::request, bool, net::failure c
     if (phase_ != phase::asking)
         return;
     its.answer = {};
-    its.asked_again = its.asked_again || why.unsent;
+    its.ask_again = its.ask_again || why.unsent;
     node_report row;
     report_failure(why, row);
     rows_[node] = std::move(row);
@@ -186,7 +186,7 @@ void leader_watch::on_silence(unsigned node, kind::request, bool, net::failure c
 
 void leader_watch::answered(unsigned node)
 {
-    if (std::exchange(found_[node].asked_again, false))
+    if (std::exchange(found_[node].ask_again, false))
         ask(node);
     weigh();
 }

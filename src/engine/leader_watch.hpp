@@ -71,7 +71,7 @@ private:
         core::leader_version since{}; ///< proven when it was asked last
         std::uint32_t connection = 0; ///< on which it was asked last
         bool asked = false;
-        bool asked_again = false; ///< while it was
+        bool ask_again = false; ///< when the present answer has come
     };
 
     friend class round<leader_watch>;

@@ -28,7 +28,7 @@ void lifecycle::release_ended(bool confirmed)
     if (!closing_)
         return;
     all_released_ = all_released_ && confirmed;
-    check();
+    close_if_done();
 }
 
 void lifecycle::rollback_ended(bool confirmed)
@@ -37,18 +37,18 @@ void lifecycle::rollback_ended(bool confirmed)
     if (!closing_ || closed_)
         return;
     all_released_ = all_released_ && confirmed;
-    check();
+    close_if_done();
 }
 
 void lifecycle::stop_waiting()
 {
     rollback_too_long_ = rolling_back_ != 0;
     all_released_ = all_released_ && !rollback_too_long_;
-    check();
+    close_if_done();
 }
 
 /// The closer runs in a later turn. The last release may fail while a node still processes other failures.
-void lifecycle::check()
+void lifecycle::close_if_done()
 {
     if (releasing_ == 0) // also when no rollback is waited for
         loop_.enqueue(closer_);

@@ -97,7 +97,7 @@ void warnings::tell(warning_event::kind what, unsigned node, std::string const& 
 void warnings::waits_for_quarantine(std::string_view resource, std::vector<node_report> const& rows,
                                     core::instant now) noexcept
 {
-    // The rows are in whole milliseconds, and some of the time has passed since they were written.
+    // One and the same end comes out a little different each time: the rows are rounded, and were written a moment ago.
     constexpr core::duration same_end = std::chrono::seconds{1};
     if (!environment_.watcher())
         return;

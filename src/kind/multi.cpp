@@ -31,7 +31,7 @@ namespace redlock::kind {
 namespace {
 
 /// All commands that take, renew or raise have the same arguments: the locks and, with a fence, that of each, and the
-/// node's marker; then the number of locks, the nonce, the times, and the number.
+/// node's marker; then how many locks, the nonce, the time, a word for one script alone, the fence's time and number.
 class multi_commands final : public commands {
 public:
     explicit multi_commands(std::chrono::milliseconds key) : time_(milliseconds(key)) {}
@@ -50,7 +50,8 @@ public:
             return append_call(out, redis::scripts::multi_vote, args, args.previous_owner, form);
         case request::write_back: return append_call(out, redis::scripts::multi_raise, args, {}, form);
         case request::extend: return append_call(out, redis::scripts::multi_extend, args, {}, form);
-        case request::adopt: return append_call(out, redis::scripts::multi_extend, args, "1", form);
+        case request::adopt: // "1": the locks were granted to another client
+            return append_call(out, redis::scripts::multi_extend, args, "1", form);
         default: return append_constant(out, what, args, form);
         }
     }

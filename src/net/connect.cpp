@@ -231,6 +231,8 @@ coroutine<std::vector<endpoint>> connector::resolve(redis::address const& server
     co_return found;
 }
 
+/// Each address gets an equal part of the share, so that a silent one leaves time for the others. The share itself is
+/// one of `shares` equal parts of the time that is left.
 coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addresses, std::size_t shares)
 {
     error_code ec;

@@ -89,7 +89,7 @@ bool node::come_near()
 /// take for its own. Both are noticed here, before a vote is sent. Pushes about keys may be there, too.
 bool node::went_away()
 {
-    if (!awaited_.empty() || reading_ || !stream_->readable() || only_words_unread())
+    if (!awaited_.empty() || reading_ || !stream_->readable() || only_pushes_unread())
         return false;
     std::exchange(stream_, nullptr)->close();
     return true;

@@ -282,9 +282,9 @@ private:
     void read_more();
     [[nodiscard]] bool went_away();
     [[nodiscard]] bool was_silent() const;
-    [[nodiscard]] bool only_words_unread();
+    [[nodiscard]] bool only_pushes_unread();
     [[nodiscard]] std::size_t count_unread();
-    [[nodiscard]] static bool only_words(std::string_view unread);
+    [[nodiscard]] static bool only_pushes(std::string_view unread);
     [[nodiscard]] bool connected() const { return state_ == node_state::ready; }
     [[nodiscard]] bool come_near();
     [[nodiscard]] std::optional<core::instant> next_due() const;

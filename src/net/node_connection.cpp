@@ -153,7 +153,7 @@ void node::down(failure why)
     failure_.unsent = state_ == node_state::connecting; // nothing is written before the handshake is over
     went_down_ = loop_.now();
     if (failure_.unsent && failure_.result == node_result::timed_out)
-        least_attempt_.given_up();
+        least_attempt_.given_up(); // it was still connecting: the next attempt gets more time
     pace_ = {};
     ++failures_;
     retry_at_ = went_down_ + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap,

@@ -55,14 +55,14 @@ bool node::begin_service(service& wanted)
 }
 
 /// True if only pushes are unread. Nobody waits for them, or they are read next. Encrypted bytes may be anything.
-bool node::only_words_unread()
+bool node::only_pushes_unread()
 {
     if (!is_told() || stream_->hung_up())
         return false;
     bool found = false; // also if it is unknown: then a new connection is made
     core::if_memory_allows([&] {
         std::size_t const seen = count_unread();
-        found = seen != 0 && only_words({in_.data() + worked_off_, in_used_ + seen - worked_off_});
+        found = seen != 0 && only_pushes({in_.data() + worked_off_, in_used_ + seen - worked_off_});
     });
     return found;
 }
@@ -82,16 +82,17 @@ std::size_t node::count_unread()
     }
 }
 
-bool node::only_words(std::string_view rest)
+/// The rest of an incomplete push is read later, like the push itself.
+bool node::only_pushes(std::string_view rest)
 {
     redis::resp_parser scan;
     while (rest.starts_with('>')) {
-        auto const word = scan.next(rest);
-        if (word.status == redis::parse_status::need_more)
+        auto const push = scan.next(rest);
+        if (push.status == redis::parse_status::need_more)
             return true;
-        if (word.status == redis::parse_status::malformed)
+        if (push.status == redis::parse_status::malformed)
             return false;
-        rest.remove_prefix(word.consumed);
+        rest.remove_prefix(push.consumed);
     }
     return rest.empty();
 }

@@ -39,8 +39,8 @@ void node::hasten(core::reconnect_pace const& wanted)
     core::instant const now = loop_.now();
     if (state_ == node_state::down && core::sooner(went_down_ + pace_.pause, retry_at_, now))
         retry_at_ = went_down_ + pace_.pause;
-    bool const silent = connected() && !awaited_.empty() && wanted.silence < terms_.response_timeout;
-    if (silent && (!answer_due_ || core::sooner(answered_ + wanted.silence, *answer_due_, now)))
+    bool const too_patient = connected() && !awaited_.empty() && wanted.silence < terms_.response_timeout;
+    if (too_patient && (!answer_due_ || core::sooner(answered_ + wanted.silence, *answer_due_, now)))
         answer_due_ = answered_ + wanted.silence;
     set_timer();
 }

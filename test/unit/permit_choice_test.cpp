@@ -19,7 +19,7 @@ BOOST_FIXTURE_TEST_SUITE(permit_choices, choice_of_three)
 // rule Q14
 BOOST_AUTO_TEST_CASE(set_of_the_queue_node_counts)
 {
-    vote(1);
+    ask_for_any(1);
     gave(0, "4", 7);
     BOOST_TEST((next(0) == step::nothing));
     BOOST_TEST(!decided());
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(set_of_the_queue_node_counts)
 // rule P4
 BOOST_AUTO_TEST_CASE(node_that_gave_another_set_is_asked_for_exactly_this_one)
 {
-    vote(1);
+    ask_for_any(1);
     gave(0, "4", 7);
     gave(1, "5", 8);
     BOOST_TEST((next(0) == step::ask_exactly));
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(node_that_gave_another_set_is_asked_for_exactly_this_one)
 // rule Q14
 BOOST_AUTO_TEST_CASE(another_set_after_the_question_does_not_count)
 {
-    vote(1);
+    ask_for_any(1);
     gave(0, "4", 7);
     gave(1, "5", 8);
     (void)next(0);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(another_set_after_the_question_does_not_count)
 
 BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
 {
-    vote(1);
+    ask_for_any(1);
     gave(2, "4 6", 0);
     BOOST_TEST(!is_awaited());
     gave(0, "5 6", 0);
@@ -79,14 +79,14 @@ BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
 
 BOOST_AUTO_TEST_CASE(first_answer_chooses_if_there_is_no_queue_node)
 {
-    vote({});
+    ask_for_any({});
     gave(2, "4", 0);
     BOOST_TEST((next(2) == step::count));
 }
 
 BOOST_AUTO_TEST_CASE(next_answer_chooses_if_the_queue_node_failed_before_all_others)
 {
-    vote(1);
+    ask_for_any(1);
     stop_awaiting_chooser();
     BOOST_TEST(!decided());
     gave(2, "4", 0);
