@@ -138,6 +138,8 @@ acquirer::step acquirer::settle(core::acquiring::answer what)
         roll_back();
     if (what.ends_pause)
         pause_->end();
+    if (state_.at != before) // a node was found gone, and its event has advanced this acquirer
+        return step::nothing;
     state_.at = what.next;
     if (before == phase::voting && what.next != before)
         runtime_.limit.leave();
