@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/acquiring.hpp"
 #include "core/contention.hpp"
 #include "core/instant.hpp"
 #include "core/outage.hpp"
@@ -20,10 +21,6 @@
 #include "net/loop.hpp"
 #include <redlock/error.hpp>
 
-#include <boost/system/error_code.hpp>
-
-#include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace redlock::detail {
@@ -72,7 +69,7 @@ public:
     /// Returns the attempt that won.
     [[nodiscard]] attempt const& won() const { return attempt_; }
     /// Nobody wants the lock any more: what was voted is taken back.
-    void stop();
+    void stop() { go(state_.no_waiter()); }
     /// The waiter's time is up: an attempt for it alone counts as it stands. Returns whether that is won, which the waiter hears
     /// in a task.
     [[nodiscard]] bool decide_now(waiter& one);
@@ -82,7 +79,7 @@ public:
     /// if the nodes are being asked.
     [[nodiscard]] bool tell_of_nodes(lock_descriptor const&);
     /// Does it wait for others without a position in the queue?
-    [[nodiscard]] bool polls() const { return phase_ == phase::pausing && pause_ == &poll_; }
+    [[nodiscard]] bool polls() const { return state_.at == phase::pausing && pause_ == &poll_; }
 
     /// A node became usable, or certainly unusable.
     void nodes_changed();
@@ -98,23 +95,15 @@ public:
     }
 
 private:
-    enum class phase : std::uint8_t {
-        idle,
-        connecting,
-        held_up, ///< there are too many attempts of this client
-        voting,
-        backing_off, ///< for want of nodes
-        pausing,     ///< for others
-        won,
-        draining
-    };
+    using phase = core::acquiring::phase;
+    using step = core::acquiring::step;
 
-    [[nodiscard]] node_group& nodes() const { return runtime_.nodes; }
     [[nodiscard]] lock_descriptor const& lock() const { return wanted_.lock(); }
 
+    void go(core::acquiring::answer);
+    [[nodiscard]] step settle(core::acquiring::answer);
     void expire() override;
     void run() override;
-    void set_phase(phase);
     void finish();
     void on_drained() override;
 
@@ -122,8 +111,7 @@ private:
     ///@{
     void on_admitted() override { connect_then_vote(); }
     void connect_then_vote();
-    void vote();
-    void fail_waiter(boost::system::error_code);
+    void enter_then_vote();
     void on_won() override;
     void on_lost(errc cause) override;
     void roll_back();
@@ -139,8 +127,6 @@ private:
     void on_step(pause_step) override;
     void watch_majority();
     void schedule_pause();
-    /// Returns when the waiter has waited in vain for long enough. Nothing: not yet, or its limit ends it.
-    [[nodiscard]] std::optional<core::instant> vain_at() const;
     ///@}
 
     runtime& runtime_;
@@ -150,7 +136,7 @@ private:
     queue_pause queue_;
     poll_pause poll_;
     pause* pause_ = &queue_;
-    phase phase_ = phase::idle;
+    core::acquiring state_;
     pause_reason::cause why_{};       ///< it pauses
     bool meeting_node_first_ = false; ///< the next attempt asks first where contenders meet
     bool expects_pushes_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/acquiring.hpp"
 #include "core/contention.hpp"
 #include "core/instant.hpp"
 #include "core/tally.hpp"
@@ -58,14 +59,7 @@ struct pause_reason {
     bool in_front = false;      ///< the waiter has lost a claim, and enters the queue in front
 };
 
-/// The step that follows an event of a pause.
-enum class pause_step : std::uint8_t {
-    wait,                    ///< until `due()`
-    vote,                    ///< at all nodes at once
-    vote_meeting_node_first, ///< first where contenders meet (rule W3)
-    claim,                   ///< the lock was handed over
-    closed,                  ///< this way to pause is not open any more: the next one is tried
-};
+using core::pause_step;
 
 /// Hears of a pause. Called while replies are worked off: no user code may run from here.
 class pause_listener {
