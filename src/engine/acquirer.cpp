@@ -60,10 +60,10 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
     bool const left_free =
         known.passing.is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
-    bool const replaces_keys = !owner.given_up().empty();
+    bool const replaces_keys = !owner.given_up().empty(); // which this operation has left on the nodes
     if (replaces_keys || (!others_first && !known.batch.has_rivals()))
         return connect_then_vote();
-    wanted_.nobody_came = true;
+    wanted_.nobody_came = true; // until the pause shows another client
     pause_for({.why = others_first ? pause_reason::cause::others_first : pause_reason::cause::rivals,
                .not_before = left_free ? free_until : now});
 }
