@@ -109,7 +109,7 @@ public:
     [[nodiscard]] std::uint64_t before() const { return before_; }
     /// When to ask again, or when a question has timed out.
     [[nodiscard]] instant due() const { return due_; }
-    [[nodiscard]] bool silent() const { return awaited_; }
+    [[nodiscard]] bool awaits_answer() const { return awaited_; }
 
 private:
     static constexpr std::uint64_t most_steps = 10'000;

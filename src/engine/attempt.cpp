@@ -152,11 +152,7 @@ void attempt::act_on(step what)
     case step::heeding: return await_queue_node();
     case step::write_back: return write_back();
     case step::won: return decide_won();
-    case step::lost:
-        if (will_claim_again())
-            return;
-        close();
-        return listener_.on_lost(votes_.contended() ? errc::contended : errc::no_quorum);
+    case step::lost: return decide_lost();
     }
 }
 
@@ -175,6 +171,14 @@ void attempt::decide_won()
         return listener_.on_lost(errc::too_slow);
     runtime_.limit.won();
     listener_.on_won();
+}
+
+void attempt::decide_lost()
+{
+    if (will_claim_again())
+        return;
+    close();
+    listener_.on_lost(votes_.contended() ? errc::contended : errc::no_quorum);
 }
 
 bool attempt::too_late(core::instant now) const

@@ -171,6 +171,7 @@ private:
     [[nodiscard]] step count_permits(unsigned node);
     [[nodiscard]] step ask_exactly(unsigned node);
     void decide_won();
+    void decide_lost();
     void close();
     void tell_lease(unsigned node);
     [[nodiscard]] bool is_behind_other_commands() const;

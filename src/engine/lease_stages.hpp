@@ -102,7 +102,7 @@ struct releasing {
     std::uint8_t queue_node = 255;                   ///< that is told first, or none
     bool is_postponed = false;                       ///< on the other nodes
     bool under_way = false;
-    /// By the next owner in the queue: nodes that say so have not lost it.
+    /// The next owner in the queue may have taken the keys by now: "not yours" is then as good as a release.
     bool may_be_claimed = false;
     bool opens_window = false; ///< for unqueued clients
 };

@@ -134,7 +134,7 @@ void queue_pause::on_time()
     core::instant const now = runtime_.loop().now();
     if (core::reached(passed_over_until_, now))
         passed_over_ = {};
-    if (timing_.silent())
+    if (timing_.awaits_answer()) // for too long
         return pass_over_and_reenter();
     if (move_if_needed())
         return;
@@ -217,12 +217,13 @@ void queue_pause::on_call(kind::call const& call)
         handoff_.previous_owner = nonce(call.previous_owner);
         handoff_.passed = call.time;
     }
-    if (!timing_.silent())
+    if (!timing_.awaits_answer())
         answer_call(call.permits);
 }
 
 /// A position reply after a call withdraws the call. The node has put the position back, and will call the position again. A
 /// nonce that claims or holds the lock has no position.
+/// Without a call the lock was free: nobody had it before the next owner.
 void queue_pause::forget_call()
 {
     handoff_.previous_owner = handoff_.next_owner;

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(answer_is_waited_for_as_long_as_the_window)
 {
     position_timing timing(50ms);
     timing.asked(t);
-    BOOST_TEST(timing.silent());
+    BOOST_TEST(timing.awaits_answer());
     BOOST_TEST((timing.due() == t + 50ms));
 }
 
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(answer_is_waited_for_as_long_as_the_window)
 BOOST_AUTO_TEST_CASE(first_asks_when_key_is_gone)
 {
     auto const timing = positioned(0, 700ms);
-    BOOST_TEST(!timing.silent());
+    BOOST_TEST(!timing.awaits_answer());
     BOOST_TEST((timing.due() == t + 702ms));
 }
 
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(new_first_position_still_waits_for_answer)
     position_timing timing(50ms);
     timing.asked(t);
     timing.became_first(t, 10ms);
-    BOOST_TEST(timing.silent());
+    BOOST_TEST(timing.awaits_answer());
     BOOST_TEST((timing.due() == t + 50ms));
 }
 
@@ -192,9 +192,9 @@ BOOST_AUTO_TEST_CASE(answer_to_second_question_tells_of_new_position)
 {
     auto timing = positioned(5, 1s);
     timing.asked(t + 1s);
-    BOOST_TEST(timing.silent());
+    BOOST_TEST(timing.awaits_answer());
     timing.positioned(2, 500ms, 48h, t + 2s);
-    BOOST_TEST(!timing.silent());
+    BOOST_TEST(!timing.awaits_answer());
     BOOST_TEST(timing.before() == 2U);
     BOOST_TEST((timing.due() == t + 2506ms));
 }
