@@ -105,8 +105,11 @@ void held_lease::release_keys(errc why, wait_op* waits)
 
 void held_lease::abort(boost::system::error_code why)
 {
-    if (why == errc::shut_down)
+    if (why == errc::shut_down) {
+        // Another thread may destroy the handle as soon as the lease is shown to be released.
+        boost::intrusive_ptr<held_lease> const kept_alive(this);
         return release_keys(errc::shut_down);
+    }
     group_ = nullptr;      // the context goes, and takes all of them
     if (releasing_stage()) // its release was put off
         return link.unlink();

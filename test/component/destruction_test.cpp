@@ -48,6 +48,18 @@ void at_every_step(What what)
 
 struct boom {};
 
+/// Destroys the lease as soon as it is shown to be released, as another thread may.
+struct dropping_observer : observer {
+    void on_lease(lease_event const& e) noexcept override
+    {
+        ends += e.what == lease_event::kind::acquired ? 0 : 1;
+        if (e.what == lease_event::kind::released)
+            held = {};
+    }
+    lease held;
+    unsigned ends = 0;
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(destruction)
@@ -64,6 +76,25 @@ BOOST_AUTO_TEST_CASE(client_destroyed_at_every_step_completes_operation_once)
         s->held = {};
         run_dry(s->context);
     });
+}
+
+BOOST_AUTO_TEST_CASE(lease_may_be_destroyed_while_shutdown_releases_it)
+{
+    real_servers::get().clear();
+    auto const told = std::make_shared<dropping_observer>();
+    config settings = real_servers::get().settings();
+    settings.observer = told;
+    lone_client s{settings};
+    auto const got = std::make_shared<outcome>();
+    s.lock("resource", long_lived).acquire(keeps_outcome{got});
+    run_until(s.context, [&] { return got->granted.votes() == 3; });
+    told->held = std::move(got->granted);
+    std::optional<error_code> ended;
+    s.locks->shutdown([&](error_code ec) { ended = ec; });
+    run_until(s.context, [&] { return ended.has_value(); });
+    BOOST_TEST(!*ended);
+    BOOST_TEST(told->ends == 1U);
+    BOOST_TEST(real_servers::get().empty());
 }
 
 BOOST_AUTO_TEST_CASE(lease_destroyed_at_every_step_completes_operation_once)
