@@ -17,7 +17,7 @@ client newcomer(cluster& nodes, std::optional<std::chrono::milliseconds> longest
 
 /// One server that two clients mark. One of them has long leases.
 struct marked_node_fixture : cluster {
-    marked_node_fixture() : cluster(1), short_client(context.get_executor(), settings) {}
+    marked_node_fixture() : cluster(1, {}, {.young = true}), short_client(context.get_executor(), settings) {}
 
     client short_client;
     fenced_mutex long_lock{*locks, "long", long_lived};
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_SUITE(different_longest_ttl)
 // rule N4
 BOOST_AUTO_TEST_CASE(disagreement_on_longest_ttl_lets_both_hold_after_restart)
 {
-    cluster nodes(3);
+    cluster nodes(3, {}, {.young = true});
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock();
         lease held = co_await lock.acquire();

@@ -12,7 +12,7 @@ using namespace redlock::test;
 namespace {
 
 struct marker_fixture : cluster {
-    marker_fixture() : cluster(3) {}
+    marker_fixture() : cluster(3, {}, {.young = true}) {}
 
     fenced_mutex fenced(lock_options options = short_lived) { return {*locks, "lock", options}; }
 

@@ -21,7 +21,7 @@ std::string lineage_of(std::string const& marker)
 
 /// Three servers that one client has known for some time, and other clients meet now.
 struct newcomer_fixture : cluster {
-    newcomer_fixture() : cluster(3) {}
+    newcomer_fixture() : cluster(3, {}, {.young = true}) {}
 
     client newcomer(std::function<void(config&)> const& adapt = {})
     {

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_SUITE(quarantine)
 
 BOOST_AUTO_TEST_CASE(young_server_is_quarantined_and_outcome_tells_why)
 {
-    cluster nodes(3, strangers);
+    cluster nodes(3, strangers, {.young = true});
     nodes.run([&]() -> asio::awaitable<void> {
         mutex lock = nodes.lock();
         std::string message;
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(young_server_is_quarantined_and_outcome_tells_why)
 // rule N4
 BOOST_AUTO_TEST_CASE(young_server_votes_when_its_quarantine_is_over)
 {
-    cluster nodes(3, strangers);
+    cluster nodes(3, strangers, {.young = true});
     nodes.run([&]() -> asio::awaitable<void> {
         lock_options options{.ttl = 1s, .node_timeout = 500ms};
         options.retry.outage_patience = 0s; // the wait for a quarantine is no outage
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(young_server_votes_when_its_quarantine_is_over)
 // rule N4
 BOOST_AUTO_TEST_CASE(quarantine_ends_while_client_is_idle)
 {
-    cluster nodes(1, strangers);
+    cluster nodes(1, strangers, {.young = true});
     mutex lock = nodes.lock("lock", {.ttl = 1s, .node_timeout = 500ms});
     std::optional<error_code> last;
     nodes.run_until([&] { // every attempt alone: between them nothing is under way and no timer runs

@@ -29,6 +29,8 @@ struct tls_files {
     std::string certificate{};
     std::string key{};
     std::string authority{};
+
+    bool operator==(tls_files const&) const = default;
 };
 
 enum class validity { current, expired };

@@ -10,7 +10,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -23,6 +28,8 @@ using clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds start_limit{20};
 constexpr int start_poll_ms = 2;
 constexpr int start_attempts = 5;
+/// For tests a server of this age is still young: most leases are longer.
+constexpr std::chrono::seconds oldest_spare{10};
 
 /// Resolved before the fork: between fork and exec a process with threads may call next to nothing.
 std::string find_binary()
@@ -40,6 +47,43 @@ std::string find_binary()
             return path;
     }
     return {};
+}
+
+/// Its configuration and its users, which a test may have changed.
+std::string manner_of(probe& asked)
+{
+    return asked.command({"CONFIG", "GET", "*"}) + asked.command({"ACL", "LIST"});
+}
+
+/// It takes part in no replication, and never did.
+bool stands_alone(std::string const& replication)
+{
+    return contains(replication, "role:master\r") && contains(replication, "connected_slaves:0\r") &&
+           contains(replication, "master_replid2:" + std::string(40, '0')) &&
+           contains(replication, "master_repl_offset:0\r");
+}
+
+using servers = std::vector<std::unique_ptr<redis_server>>;
+
+/// Servers that a group has left.
+servers& spare_servers()
+{
+    static servers all;
+    return all;
+}
+
+std::unique_ptr<redis_server> take_spare_server()
+{
+    servers& all = spare_servers();
+    while (!all.empty()) {
+        auto one = std::move(all.back());
+        all.pop_back();
+        if (one->make_as_new())
+            return one;
+    }
+    auto made = std::make_unique<redis_server>();
+    made->note_manner();
+    return made;
 }
 
 } // namespace
@@ -99,6 +143,7 @@ void redis_server::start()
         throw std::runtime_error("redis_server: no redis-server (PATH, REDLOCK_TEST_SERVER)");
     for (int attempt = 1; attempt <= start_attempts; ++attempt) {
         log_start_ = log().size();
+        started_at_ = clock::now();
         process_ = child_process(command_line(), directory_.file("log"));
         if (started())
             return;
@@ -157,6 +202,51 @@ void redis_server::resume()
         throw std::runtime_error("redis_server: ended by itself:\n" + said());
 }
 
+bool redis_server::has_only_own_files() const
+{
+    return std::ranges::all_of(std::filesystem::directory_iterator(directory_.path()), [](auto const& entry) {
+        auto const name = entry.path().filename();
+        return name == "log" || name == "socket";
+    });
+}
+
+void redis_server::note_manner()
+{
+    probe asked(unix_path());
+    manner_ = manner_of(asked);
+}
+
+bool redis_server::make_as_new() noexcept
+{
+    try {
+        if (!running() || process_.paused() || clock::now() - started_at_ > oldest_spare ||
+            !has_only_own_files())
+            return false;
+        constexpr std::chrono::seconds limit{1}; // it may have been told to answer nobody
+        probe asks(unix_path(), limit);
+        asks.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+        asks.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+        // A connection that it has not accepted yet brings commands with it: they come before the answer to the second.
+        asks.command({"PING"});
+        asks.command({"PING"});
+        if (!contains(asks.info("clients"), "connected_clients:1\r") ||
+            !stands_alone(asks.info("replication")))
+            return false;
+        for (std::vector<std::string> const& words :
+             std::vector<std::vector<std::string>>{{"FLUSHALL"},
+                                                   {"SCRIPT", "FLUSH"},
+                                                   {"FUNCTION", "FLUSH"},
+                                                   {"SLOWLOG", "RESET"},
+                                                   {"ACL", "LOG", "RESET"},
+                                                   {"CONFIG", "RESETSTAT"}})
+            if (asks.command(words) != "OK")
+                return false;
+        return manner_of(asks) == manner_;
+    } catch (std::exception const&) {
+        return false;
+    }
+}
+
 /// In place: the server has the file mapped.
 void redis_server::set_clock_ahead(std::chrono::milliseconds by)
 {
@@ -195,9 +285,20 @@ std::string redis_server::said() const
 }
 
 server_group::server_group(std::size_t count, redis_server_options const& options)
+    : keeps_(options == redis_server_options{})
 {
+    (void)spare_servers(); // outlives this group
     while (servers_.size() < count)
-        probes.emplace_back(servers_.emplace_back(std::make_unique<redis_server>(options))->port());
+        probes.emplace_back(
+            servers_.emplace_back(keeps_ ? take_spare_server() : std::make_unique<redis_server>(options))
+                ->port());
+}
+
+server_group::~server_group()
+{
+    probes.clear();
+    if (keeps_)
+        std::ranges::move(servers_, std::back_inserter(spare_servers()));
 }
 
 std::vector<std::string> server_group::urls() const

@@ -32,6 +32,10 @@ struct redis_server_options {
     std::vector<std::string> arguments{};
     /// Its wall clock can be set, by `set_clock_ahead`.
     bool own_clock = false;
+    /// In a group: started for this group. Other groups may have servers of some seconds.
+    bool young = false;
+
+    bool operator==(redis_server_options const&) const = default;
 };
 
 /// A real server of our own on loopback, in a directory of its own, dead at the latest with this process. The
@@ -55,6 +59,11 @@ public:
     /// Stops the process; its sockets stay open, and the kernel still accepts. Returns when it is stopped.
     void pause();
     void resume();
+    /// Notes its configuration and its users, for `make_as_new`.
+    void note_manner();
+    /// Makes it forget its data, its clients and what it counted. False: it does not run or does not answer, it is some
+    /// seconds old, its configuration or its users have changed, it has written files, or it took part in a replication.
+    bool make_as_new() noexcept;
     /// Ends the server if it runs, and starts it on the same ports and directory.
     void restart();
 
@@ -81,19 +90,26 @@ private:
     bool started();
     bool answers() const;
     std::string said() const;
+    bool has_only_own_files() const;
 
     temporary_directory directory_{"redlock-redis"};
     redis_server_options options_;
     reserved_port port_;
     std::optional<reserved_port> tls_port_;
     std::size_t log_start_ = 0;
+    std::chrono::steady_clock::time_point started_at_{};
+    std::string manner_{};
     child_process process_; // last: it ends before its directory goes
 };
 
-/// Independent servers for Redlock, and a probe of each.
+/// Independent servers for Redlock, and a probe of each. A start costs more than most tests: without options, servers that an
+/// earlier group left as good as new serve again.
 class server_group {
 public:
     explicit server_group(std::size_t count, redis_server_options const& options = {});
+    server_group(server_group const&) = delete;
+    server_group& operator=(server_group const&) = delete;
+    ~server_group();
 
     redis_server& at(std::size_t index) { return *servers_.at(index); }
     redis_server& operator[](std::size_t index) { return at(index); }
@@ -117,6 +133,7 @@ public:
     bool is_free(std::string const& key);
 
 private:
+    bool keeps_ = false; ///< for later groups
     std::vector<std::unique_ptr<redis_server>> servers_;
 
 public:

@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -225,6 +226,56 @@ BOOST_AUTO_TEST_CASE(probe_answers_questions_about_keys_and_commands)
     BOOST_TEST(eye.info("server").find("run_id:") != std::string::npos);
     eye.command({"LPUSH", "list", "x"});
     BOOST_CHECK_THROW(eye.get("list"), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(group_takes_servers_of_an_earlier_one_as_new)
+{
+    pid_t pid = -1;
+    std::string script;
+    {
+        server_group first(1);
+        pid = first[0].pid();
+        first.ask(0).command({"SET", "k", "v"});
+        script = first.ask(0).command({"SCRIPT", "LOAD", "return 1"});
+    }
+    server_group second(1);
+    BOOST_TEST(second[0].pid() == pid);
+    BOOST_TEST(second.no_keys());
+    BOOST_TEST(second.ask(0).command_calls("set") == 0);
+    BOOST_TEST(second.ask(0).command({"SCRIPT", "EXISTS", script}) == "[0]");
+    BOOST_TEST(server_group(1, {.young = true})[0].pid() != pid);
+}
+
+BOOST_AUTO_TEST_CASE(group_takes_no_server_that_differs_from_a_new_one)
+{
+    redis_server master;
+    using words = std::vector<std::string>;
+    for (words const& change : {words{"CONFIG", "SET", "maxmemory", "100mb"},
+                                {"CONFIG", "SET", "requirepass", "secret"},
+                                {"ACL", "SETUSER", "default", "-get"},
+                                {"ACL", "SETUSER", "other"},
+                                {"SAVE"},
+                                {"REPLICAOF", "127.0.0.1", std::to_string(master.port())},
+                                {"CLIENT", "PAUSE", "60000"}})
+        BOOST_TEST_CONTEXT(change[0] << ' ' << change[1 % change.size()])
+        {
+            pid_t pid = -1;
+            {
+                server_group first(1);
+                pid = first[0].pid();
+                BOOST_TEST(first.ask(0).command(change) == "OK");
+            }
+            BOOST_TEST(server_group(1)[0].pid() != pid);
+        }
+    for (auto const end : {&redis_server::kill, &redis_server::pause}) {
+        pid_t pid = -1;
+        {
+            server_group first(1);
+            pid = first[0].pid();
+            (first[0].*end)();
+        }
+        BOOST_TEST(server_group(1)[0].pid() != pid);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
