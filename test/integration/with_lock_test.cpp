@@ -163,8 +163,7 @@ BOOST_AUTO_TEST_CASE(with_lock_reports_that_body_blocked_its_thread)
 {
     nodes.run([&]() -> asio::awaitable<void> {
         auto body = [&](lease& held) -> asio::awaitable<void> {
-            while (held.valid())
-                ;
+            wait_until([&] { return !held.valid(); });
             co_return;
         };
         std::optional<lease_lost_error> told;

@@ -4,8 +4,11 @@
 #include "kit/patience.hpp"
 #include "kit/text.hpp"
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
+#include <source_location>
+#include <thread>
 
 namespace redlock::test {
 namespace {
@@ -16,6 +19,14 @@ redis_server_options with(std::vector<std::string> const& arguments)
     options.arguments = {"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     return options;
+}
+
+/// Servers and Sentinels ask each other once a second: who asks them for the result all the time keeps them busy.
+template <class Condition>
+void wait_seconds_until(Condition holds, std::source_location where = std::source_location::current())
+{
+    repeat_until(
+        holds, [] { std::this_thread::sleep_for(std::chrono::milliseconds{20}); }, where);
 }
 
 } // namespace
@@ -54,14 +65,15 @@ watched_group::watched_group(std::size_t servers, std::vector<std::string> const
     wait_until_complete();
     for (int i = 0; i != 3; ++i)
         sentinels.push_back(std::make_unique<sentinel>(members[0].port()));
-    for (auto const& each : sentinels)
-        wait_until([&] { return knows(*each, servers - 1); });
+    for (auto const& each : sentinels) {
+        probe asked = each->ask();
+        wait_seconds_until([&] { return knows(asked, servers - 1); });
+    }
 }
 
-bool watched_group::knows(sentinel const& who, std::size_t replicas) const
+bool watched_group::knows(probe& sentinel, std::size_t replicas)
 {
-    probe asked = who.ask();
-    std::string const state = asked.command({"SENTINEL", "MASTER", "group"});
+    std::string const state = sentinel.command({"SENTINEL", "MASTER", "group"});
     return contains(state, "num-slaves, " + std::to_string(replicas)) &&
            contains(state, "num-other-sentinels, 2");
 }
@@ -87,7 +99,7 @@ std::size_t watched_group::master()
 void watched_group::wait_until_complete()
 {
     std::string const replicas = std::to_string(members.size() - 1);
-    wait_until([&] {
+    wait_seconds_until([&] {
         for (std::size_t i = 0; i != members.size(); ++i) {
             if (!members[i].running())
                 continue;

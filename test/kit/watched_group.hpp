@@ -50,7 +50,7 @@ public:
     void wait_until_complete();
 
 private:
-    bool knows(sentinel const& who, std::size_t replicas) const;
+    static bool knows(probe& sentinel, std::size_t replicas);
 };
 
 } // namespace redlock::test
