@@ -4,11 +4,14 @@
 #include "kit/child_process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pty.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -60,7 +63,15 @@ int tool::wait()
 {
     int raw = 0;
     if (status_ < 0) {
-        wait_until([&] { return ::waitpid(pid_, &raw, WNOHANG) == pid_; });
+        int const handle = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0U));
+        pollfd watched{handle, POLLIN, 0};
+        int ended = -1;
+        do
+            ended = ::poll(&watched, 1, static_cast<int>(patience.count()));
+        while (ended < 0 && errno == EINTR);
+        ::close(handle);
+        if (ended != 1 || ::waitpid(pid_, &raw, WNOHANG) != pid_)
+            throw std::runtime_error("waited in vain for the end of " REDLOCK_TOOL);
         killed_ = WIFSIGNALED(raw);
         status_ = killed_ ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
         if (std::string const told = err(); told.find("Sanitizer") != std::string::npos)

@@ -163,9 +163,13 @@ std::string pair_of_servers::in_bytes(words const& command)
 void pair_of_servers::compare(unsigned id, std::string const& to_real, std::string const& to_fake)
 {
     compare_answers(id, to_real, to_fake);
+    // The server answers all of them in one turn.
     for (auto const& [other, its] : peers_)
         if (other != id)
-            compare_answers(other, "", "");
+            ask_real(other, "");
+    for (auto const& [other, its] : peers_)
+        if (other != id)
+            compare_answers(other, "", take_real_answer(other), "");
 }
 
 void pair_of_servers::compare_keys(words const& names)
@@ -178,16 +182,26 @@ void pair_of_servers::compare_keys(words const& names)
     compare_answers(connections(), questions, questions);
 }
 
-std::string pair_of_servers::real_answer(unsigned id, std::string const& to_real)
+void pair_of_servers::ask_real(unsigned id, std::string const& question)
+{
+    boost::asio::write(peers_.at(id).socket, boost::asio::buffer(question + std::string(full_stop)));
+}
+
+std::string pair_of_servers::take_real_answer(unsigned id)
 {
     auto& socket = peers_.at(id).socket;
-    boost::asio::write(socket, boost::asio::buffer(to_real + std::string(full_stop)));
     std::string all;
     while (!all.ends_with(stopped)) {
         std::array<char, 4096> some{};
         all.append(some.data(), socket.read_some(boost::asio::buffer(some)));
     }
     return all;
+}
+
+std::string pair_of_servers::real_answer(unsigned id, std::string const& to_real)
+{
+    ask_real(id, to_real);
+    return take_real_answer(id);
 }
 
 std::string pair_of_servers::fake_answer(unsigned id, std::string const& to_fake)
@@ -198,7 +212,12 @@ std::string pair_of_servers::fake_answer(unsigned id, std::string const& to_fake
 
 void pair_of_servers::compare_answers(unsigned id, std::string const& to_real, std::string const& to_fake)
 {
-    std::string const real = real_answer(id, to_real);
+    compare_answers(id, to_real, real_answer(id, to_real), to_fake);
+}
+
+void pair_of_servers::compare_answers(unsigned id, std::string const& to_real, std::string const& real,
+                                      std::string const& to_fake)
+{
     std::string const fake = fake_answer(id, to_fake);
     auto const told = [this](std::string const& text) {
         // The simulation's words are those of Redis 7.0.

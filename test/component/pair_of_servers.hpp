@@ -79,9 +79,13 @@ private:
     };
 
     void open(unsigned id);
+    void ask_real(unsigned id, std::string const& question);
+    std::string take_real_answer(unsigned id);
     std::string real_answer(unsigned id, std::string const& to_real);
     std::string fake_answer(unsigned id, std::string const& to_fake);
     void compare_answers(unsigned id, std::string const& to_real, std::string const& to_fake);
+    void compare_answers(unsigned id, std::string const& to_real, std::string const& real,
+                         std::string const& to_fake);
 
     redis_server real_;
     probe probe_{real_.port()};

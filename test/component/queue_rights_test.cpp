@@ -304,6 +304,12 @@ bool tells_of_rights(std::string const& said)
     return said == "-NOPERM";
 }
 
+/// Without the right to any other command it does the same.
+bool calls(redis::script const& which, std::string const& command)
+{
+    return which.text.find('\'' + command + '\'') != which.text.npos;
+}
+
 words const all_commands{
     "del",   "exists",  "hdel",      "hget", "hgetall",          "hkeys", "hlen", "hmget", "hset",
     "mget",  "pexpire", "pexpireat", "pttl", "publish",          "set",   "time", "type",  "zadd",
@@ -324,9 +330,12 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
             prepare(one);
             std::string const usual = run_in(one);
             std::string const usual_state = state();
+            bool matters = false;
             for (std::string const& command : all_commands)
                 BOOST_TEST_CONTEXT(one.what << " without " << command)
                 {
+                    if (!calls(one.script, command))
+                        continue;
                     prepare(one);
                     std::string const lock = state("lock");
                     std::string const queue = state("queue");
@@ -335,6 +344,7 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
                     auto const were_called = called();
                     if (said == usual && state() == usual_state)
                         continue;
+                    matters = true;
                     bool const gives_back = one.script.index == redis::scripts::give_back.index;
                     BOOST_TEST((tells_of_rights(said) || (gives_back && said == "1") ||
                                 (command == "publish" && (said == "QUEUED" || said == "LINE 0 1 ")) ||
@@ -358,6 +368,7 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
                     for (std::string const& key : {now, positions, state("fence")})
                         BOOST_TEST(!key.ends_with("for ever"), key);
                 }
+            BOOST_TEST(matters, one.what);
         }
     }
 }

@@ -49,7 +49,7 @@ std::string find_binary()
     return {};
 }
 
-/// What a test may have changed and would have to change back.
+/// Its configuration and its users, which a test may have changed.
 std::string manner_of(probe& asked)
 {
     return asked.command({"CONFIG", "GET", "*"}) + asked.command({"ACL", "LIST"});
