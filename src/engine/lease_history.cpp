@@ -65,24 +65,27 @@ std::vector<node_outcome> table_of(lease_history::record const& told, core::inst
     return table;
 }
 
+boost::intrusive_ptr<lease_history::record> record_of(core::lease_facts const& known)
+{
+    boost::intrusive_ptr<lease_history::record> made(new lease_history::record(known.nodes));
+    for (unsigned i = 0; i != known.nodes; ++i) {
+        if (!known.holders.contains(i))
+            continue;
+        made->when[i] = known.confirmed_by(i);
+        made->rows[i].result = node_result::granted;
+    }
+    made->confirmed = known.confirmed;
+    made->confirmed_once = known.confirmed_once;
+    return made;
+}
+
 } // namespace
 
 bool lease_history::open(core::lease_facts const& known) noexcept
 {
     if (record_)
         return true;
-    return core::if_memory_allows([&] {
-        boost::intrusive_ptr<record> made(new record(known.nodes));
-        for (unsigned i = 0; i != known.nodes; ++i) {
-            if (!known.holders.contains(i))
-                continue;
-            made->when[i] = known.confirmed_by(i);
-            made->rows[i].result = node_result::granted;
-        }
-        made->confirmed = known.confirmed;
-        made->confirmed_once = known.confirmed_once;
-        record_ = std::move(made);
-    });
+    return core::if_memory_allows([&] { record_ = record_of(known); });
 }
 
 void lease_history::keep(std::mutex& guard, core::lease_facts const& known, unsigned node, node_report&& said,

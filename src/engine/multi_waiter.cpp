@@ -102,8 +102,8 @@ multi_waiter::~multi_waiter()
 /// The last queue may end this.
 void multi_waiter::enter()
 {
-    for (std::size_t i = 0, all = parts_.size(); i != all; ++i)
-        parts_[i]->queue.enqueue(*parts_[i]);
+    for (auto const& each : parts_)
+        each->queue.enqueue(*each);
 }
 
 /// Votes are released before the nodes are asked for another waiter.
