@@ -41,28 +41,29 @@ public:
     std::string administer(words const& command) override { return admin_.command(command); }
     void listen(std::string const& channel) override
     {
-        probe one(server_.port());
-        one.command({"AUTH", "admin", "any"});
-        one.command({"SUBSCRIBE", channel});
-        listeners_.insert_or_assign(channel, std::move(one));
+        if (spare_.empty()) {
+            spare_.emplace_back(server_.port());
+            spare_.back().command({"AUTH", "admin", "any"});
+        }
+        spare_.back().command({"SUBSCRIBE", channel});
+        listeners_.insert_or_assign(channel, std::move(spare_.back()));
+        spare_.pop_back();
     }
     void hang_up(std::string const& channel) override
     {
-        listeners_.at(channel).command({"UNSUBSCRIBE", channel});
-        listeners_.erase(channel);
+        (void)heard(channel);
+        auto const its = listeners_.find(channel);
+        its->second.command({"UNSUBSCRIBE", channel});
+        spare_.push_back(std::move(its->second));
+        listeners_.erase(its);
     }
     words heard(std::string const& channel) override
     {
-        // Each question reads one reply. Answers to earlier questions may still be on their way.
-        std::string const question = std::to_string(++questions_);
+        probe& its = listeners_.at(channel);
         words all;
-        for (;;) {
-            std::string const said = listeners_.at(channel).command({"PING", question});
-            if (said == "[pong, " + question + "]")
-                return all;
-            if (!said.starts_with("[pong, "))
-                all.push_back(said);
-        }
+        for (std::string said = its.command({"PING", ""}); said != "[pong, ]"; said = its.next())
+            all.push_back(said);
+        return all;
     }
     void fill(bool full) override { administer({"CONFIG", "SET", "maxmemory", full ? "1" : "0"}); }
     void forbid(std::string const& command) override
@@ -79,7 +80,8 @@ public:
     }
     void reset() override
     {
-        listeners_.clear();
+        while (!listeners_.empty())
+            hang_up(std::string(listeners_.begin()->first));
         fill(false);
         administer({"ACL", "SETUSER", "default", "+@all", "allchannels", "allkeys"});
         administer({"FLUSHALL"});
@@ -90,7 +92,7 @@ private:
     probe user_{server_.port()};
     probe admin_{server_.port()};
     std::map<std::string, probe> listeners_;
-    unsigned questions_ = 0;
+    std::vector<probe> spare_;
 };
 
 /// Takes one reply from the front of the bytes.
@@ -456,17 +458,21 @@ std::string queue_nodes::ends_first(words const& permits)
 
 std::string queue_nodes::state(std::string const& key)
 {
+    static std::string const look =
+        "local type = redis.call('type', KEYS[1]).ok local all "
+        "if type == 'none' then return {type, ''} "
+        "elseif type == 'zset' then all = redis.call('zrange', KEYS[1], 0, -1) "
+        "elseif type == 'hash' then all = redis.call('hgetall', KEYS[1]) "
+        "else all = redis.call('get', KEYS[1]) end "
+        "return {type, redis.call('pttl', KEYS[1]) == -1 and ' for ever' or '', all}";
     return everywhere("what is " + key, [&](lane const& each) {
-        std::string const type = each.node->administer({"TYPE", key});
-        if (type == "none")
-            return type;
-        words look{"GET", key};
-        if (type == "zset")
-            look = {"ZRANGE", key, "0", "-1"};
-        else if (type == "hash")
-            look = {"HGETALL", key};
-        bool const expires = each.node->administer({"PTTL", key}) != "-1";
-        return type + ' ' + each.node->administer(look) + (expires ? "" : " for ever");
+        std::string const said = each.node->administer({"EVAL", look, "1", key});
+        auto const type = said.find(", ");
+        auto const expires = said.find(", ", type + 2);
+        if (expires == said.npos)
+            return said.substr(1, type - 1);
+        return said.substr(1, type - 1) + ' ' + said.substr(expires + 2, said.size() - expires - 3) +
+               said.substr(type + 2, expires - type - 2);
     });
 }
 

@@ -328,6 +328,8 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
         keep(fast);
         for (situation const& one : situations()) {
             prepare(one);
+            std::string const lock = state("lock");
+            std::string const queue = state("queue");
             std::string const usual = run_in(one);
             std::string const usual_state = state();
             bool matters = false;
@@ -337,8 +339,6 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
                     if (!calls(one.script, command))
                         continue;
                     prepare(one);
-                    std::string const lock = state("lock");
-                    std::string const queue = state("queue");
                     forbid(command);
                     std::string const said = run_in(one);
                     auto const were_called = called();

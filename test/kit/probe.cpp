@@ -206,6 +206,11 @@ std::string probe::command(std::vector<std::string> const& arguments)
     return readable(ask(arguments));
 }
 
+std::string probe::next()
+{
+    return readable(read());
+}
+
 std::optional<std::string> probe::get(std::string const& key)
 {
     auto const value = answer({"GET", key});

@@ -25,6 +25,8 @@ public:
 
     /// The reply in readable form: text as it is, "1", "(nil)", "-ERR ...", "[a, [b, (nil)]]".
     std::string command(std::vector<std::string> const& arguments);
+    /// What the server says next without being asked, in the same form.
+    std::string next();
 
     std::optional<std::string> get(std::string const& key);
     long long pttl(std::string const& key);
