@@ -47,7 +47,7 @@ loss_cause held_lease::find_cause() const
 void held_lease::lose()
 {
     if (follows() && kept().cause() != core::lease_machine::loss::hold_ended)
-        history_.copy_from(lock().key->tables(), renewer().history_); // which is over in this moment, too
+        history_.share(lock().key->tables(), renewer().history_); // which is over in this moment, too
     auto const ended = end_group();
     core::instant const now = on().loop().read_clock();
     loss_cause const why = find_cause();

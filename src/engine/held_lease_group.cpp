@@ -96,7 +96,6 @@ void held_lease::become_renewer(held_lease& before)
 {
     bool const extending = before.kept().extending();
     reached_.insert(before.reached_);
-    history_.copy_from(lock().key->tables(), before.history_);
     downgraded_ = downgraded_ || before.downgraded_;
     kept().become_renewer(before.kept());
     lock().key->renewed_by(before, *this);
@@ -157,7 +156,7 @@ void held_lease::lose_with(held_lease const& renewer)
 {
     deletion_settled_ = true; // by the former renewer
     if (!over()) {
-        history_.copy_from(lock().key->tables(), renewer.history_);
+        history_.share(lock().key->tables(), renewer.history_);
         kept().lose_with(renewer.kept());
         lose();
         tell_key_of_end();

@@ -100,7 +100,7 @@ void lease_history::keep(std::mutex& guard, core::lease_facts const& known, unsi
     record_->when[node] = now;
 }
 
-void lease_history::copy_from(std::mutex& guard, lease_history const& other) noexcept
+void lease_history::share(std::mutex& guard, lease_history const& other) noexcept
 {
     std::scoped_lock const held(guard);
     record_ = other.record_;
@@ -132,8 +132,10 @@ void lease_history::close(std::mutex& guard, core::lease_facts const& known, cor
     record& told = *record_;
     told.ended = now;
     told.late = late;
-    for (unsigned i = 0; i != known.nodes && late == core::duration::zero(); ++i)
-        if (silent.contains(i) && told.when[i].boot < known.asked.boot) {
+    if (late != core::duration::zero())
+        return; // the nodes may have answered in time
+    for (unsigned i = 0; i != known.nodes; ++i)
+        if (silent.contains(i) && told.when[i].boot < known.asked.boot) { // has said nothing since it was asked
             told.rows[i] = {};
             told.when[i] = known.asked;
         }

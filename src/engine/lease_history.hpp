@@ -38,8 +38,8 @@ public:
 
     void keep(std::mutex& guard, core::lease_facts const&, unsigned node, node_report&&,
               core::instant now) noexcept;
-    /// Takes over the answers about another lease, whose key is this one's, too.
-    void copy_from(std::mutex& guard, lease_history const&) noexcept;
+    /// Shares the record of another lease of the same key, with which this one is lost.
+    void share(std::mutex& guard, lease_history const&) noexcept;
     /// A majority has confirmed it.
     void confirm(std::mutex& guard, core::lease_facts const&) noexcept;
     /// A round begins. If all nodes confirmed the last one, the record is dropped.

@@ -427,6 +427,27 @@ BOOST_AUTO_TEST_CASE(reader_whose_time_is_over_leaves_the_key_to_others)
     BOOST_TEST(all_valid(held));
 }
 
+/// Those that go on with its key have a table of their own.
+BOOST_AUTO_TEST_CASE(table_of_reader_whose_time_is_over_stays_as_it_is)
+{
+    options.ttl = 3s;
+    contender& one = add();
+    lock_options brief = options;
+    brief.max_hold = 5s;
+    shared_mutex short_one(*one.locks, "seat", brief);
+    lease first;
+    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
+    (void)until([&] { return first.valid(); });
+    auto const held = read_often(one, 1);
+    net.kill(0);
+    pass(6s);
+    BOOST_TEST((first.cause() == loss_cause::max_hold));
+    std::string const at_the_end = first.explain(errc::lease_lost).what();
+    pass(10s);
+    BOOST_TEST(first.explain(errc::lease_lost).what() == at_the_end);
+    BOOST_TEST(held[0].explain(errc::no_quorum).what() != at_the_end);
+}
+
 /// The new leader of the key has one chance less to be renewed otherwise.
 BOOST_AUTO_TEST_CASE(reader_without_time_left_passes_the_lead)
 {
