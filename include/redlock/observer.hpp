@@ -65,7 +65,7 @@ struct vote_event {
     bool extension;            ///< for an extension of a held lease; otherwise a vote of an attempt
     node_result result;        ///< for an extension: `held_by_other` also if the key does not exist
     std::chrono::nanoseconds
-        round_trip; ///< if it answered in time; zero otherwise. Includes delays of this process
+        round_trip; ///< from the attempt's start to the answer; zero without one. Includes delays of this process
     server_error error = server_error::none; ///< class of the server's error when `refused`
     std::string_view detail{};               ///< the server's or the system's error text, if any
 };

@@ -25,6 +25,12 @@ constexpr duration elapsed(instant from, instant to)
     return std::max(to.boot - from.boot, to.raw - from.raw);
 }
 
+/// By the clock that gained less.
+constexpr duration elapsed_at_least(instant from, instant to)
+{
+    return std::min(to.boot - from.boot, to.raw - from.raw);
+}
+
 /// Negative once the deadline has passed on either clock.
 constexpr duration remaining(instant deadline, instant now)
 {

@@ -46,8 +46,8 @@ acquirer::acquirer(runtime& on, pool<acquirer>& home)
       poll_(on, wanted_, attempt_, *this)
 {}
 
-/// The lock may be left to other clients (rules W5 and Q19). The acquirer then pauses before it votes. A client that knows of
-/// rivals enters the queue at once (rule Q15).
+/// While the lock is left to other clients (rules W5 and Q19), the acquirer pauses before it votes. If only rivals are known, it
+/// enters the queue at once, or votes if the waiter takes no position (rule Q15).
 // rules W5 and Q15
 void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core::start_mode how)
 {
@@ -279,7 +279,7 @@ void acquirer::drop_ended_waiters(errc cause, core::node_census const& census)
 void acquirer::roll_back()
 {
     if (auto const where = attempt_.roll_back(); !where.empty())
-        wanted_.key->changed_here(where);
+        wanted_.key->changed_by_us(where);
 }
 
 /// Waits for nodes.
@@ -354,10 +354,10 @@ void acquirer::invalidated(unsigned node, key_state const& which)
         pause_->on_key_changed(node);
 }
 
-void acquirer::changed_here(core::node_set where)
+void acquirer::changed_by_us(core::node_set where)
 {
     if (state_.at == phase::pausing)
-        pause_->on_changed_here(where);
+        pause_->on_changed_by_us(where);
 }
 
 void acquirer::finish()

@@ -86,7 +86,7 @@ public:
     /// A node says that a key has changed: its own, or one of several.
     void invalidated(unsigned node, key_state const& which);
     /// The same, but the change was sent by this client, behind what the acquirer has sent so far.
-    void changed_here(core::node_set);
+    void changed_by_us(core::node_set);
     /// Lets go of the lock.
     void discard()
     {

@@ -98,7 +98,7 @@ std::string to_words(core::node_history const& known)
     return "re-synchronised or promoted";
 }
 
-/// This value means that no lock has been made yet. Then the smallest default slack counts, see note_step.
+/// This value means that no lock has been made yet. Then the smallest default slack counts, see note_clock_step.
 constexpr core::duration unknown_slack = core::duration::max();
 
 } // namespace
@@ -150,7 +150,7 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
     if (facts.group)
         remember(its, *facts.group);
     its.known = core::identify(facts, its.known, server.heard(), its.terms, now);
-    (void)note_step(its, server, now);
+    (void)note_clock_step(its, server, now);
     auto refused = refusal(node, facts);
     its.votes_as.clear(); // from here on without memory: a name is never lost on the way
     if (!refused)
@@ -158,10 +158,10 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
     return refused;
 }
 
-/// Starts a quarantine if the clock gained more than keys allow for, and returns true then. Another process may run on
-/// another machine, whose clock says nothing of this one's.
+/// Starts a quarantine if the server's clock gained more than the smallest slack of any lock, and returns true then. Another
+/// process may run on another machine: its clock is measured anew.
 // rule N7
-bool admissions::note_step(record& its, net::node const& server, core::instant now)
+bool admissions::note_clock_step(record& its, net::node const& server, core::instant now)
 {
     auto const& reading = server.server_time();
     if (its.terms.trust_server_clocks || !reading)

@@ -40,10 +40,10 @@ public:
     /// The node's clock was read again on its standing connection.
     [[nodiscard]] bool was_set_forward(unsigned node, net::node const& server, core::instant now)
     {
-        return note_step(records_[node], server, now);
+        return note_clock_step(records_[node], server, now);
     }
 
-    /// Returns the time before which keys may be lost. Empty: no key can be lost.
+    /// Returns the time before which keys may be lost. Empty: none can be, because the user answers for the node.
     [[nodiscard]] std::optional<core::instant> const& certain_since(unsigned node) const
     {
         return records_[node].known.certain_since;
@@ -101,7 +101,7 @@ private:
     };
 
     static void remember(record&, core::replica_group&);
-    [[nodiscard]] bool note_step(record&, net::node const&, core::instant now);
+    [[nodiscard]] bool note_clock_step(record&, net::node const&, core::instant now);
     [[nodiscard]] std::optional<net::failure> refusal(unsigned node, core::node_facts const&) const;
     [[nodiscard]] std::optional<unsigned> same_server(unsigned node, std::string const& run_id) const;
 

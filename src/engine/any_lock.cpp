@@ -32,21 +32,22 @@ namespace {
 struct acquire_start {
     void operator()(engine& self)
     {
-        engine& on = self.successor_or_self(what);
+        engine& on = self.successor_or_self(lock);
         acquire_op& started = on.new_acquire_op();
         cancel.lead_to(on, started);
-        started.start(std::move(what), how_long, std::move(handler));
+        started.start(std::move(lock), how_long, std::move(handler));
         cancel.arrived(started);
     }
 
+    /// Completes it without a start: in a forked child, or without memory.
     void fail(boost::system::error_code ec)
     {
         if (std::exception_ptr* const diagnostics = handler.diagnostics())
-            *diagnostics = explained(what, ec);
+            *diagnostics = explained(lock, ec);
         handler(ec, lease());
     }
 
-    std::shared_ptr<lock_descriptor> what;
+    std::shared_ptr<lock_descriptor> lock;
     wait_limit how_long;
     cancel_path<acquire_op> cancel;
     acquire_op::handler_type handler;

@@ -25,6 +25,7 @@ void attempt::ask_meeting_node_first(unsigned node)
     then == step::pending ? ask_all() : act_on(then);
 }
 
+/// Sends the vote or the claim to the nodes that have not been asked yet.
 // rule A1
 void attempt::ask_all()
 {
@@ -280,10 +281,11 @@ void attempt::tell_lease(unsigned node)
         lease_->late_grant(node);
 }
 
+/// Enters an answer, and the time since the attempt began: also of a node that was asked later, or again.
 void attempt::fill(node_report& row, node_answer const& got) const
 {
     auto const took = core::elapsed(votes_.sent(), runtime_.loop().now());
-    row.round_trip_us = static_cast<std::uint32_t>(took.count() / 1000);
+    row.round_trip_us = static_cast<std::uint32_t>(took / std::chrono::microseconds{1});
     report(got, type(), row);
 }
 

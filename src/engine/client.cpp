@@ -33,9 +33,9 @@ struct detail::engine_access {
     static client wrap(std::shared_ptr<succession> made) { return client(std::move(made)); }
 };
 
-net::machine const* detail::machine_of(lease const& of)
+net::machine const* detail::machine_of(lease const& whose)
 {
-    held_lease const* const held = lease_access::get(of);
+    held_lease const* const held = lease_access::get(whose);
     return held ? &held->client().loop().machine() : nullptr;
 }
 

@@ -20,9 +20,10 @@ engine::~engine()
 }
 
 std::shared_ptr<lock_config const> engine::config_of(all_options const& options, kind::lock_kind const& type,
-                                                     kind::lock_terms terms)
+                                                     kind::lock_terms kind_terms)
 {
-    auto config = configs_.get(shared_from_this(), runtime_, settings(), options, type, std::move(terms));
+    auto config =
+        configs_.get(shared_from_this(), runtime_, settings(), options, type, std::move(kind_terms));
     runtime_.nodes.expect_keys(config->key_ttl, config->terms.slack);
     return config;
 }

@@ -155,6 +155,7 @@ private:
     [[nodiscard]] std::shared_ptr<engine> successor() const;
     /// Returns what is known of these names together; they are sorted.
     [[nodiscard]] boost::intrusive_ptr<key_state> keys_of(std::vector<std::string> names);
+    /// Any thread. The nodes hear how long keys of such locks live.
     [[nodiscard]] std::shared_ptr<lock_config const> config_of(all_options const&, kind::lock_kind const&,
                                                                kind::lock_terms = {});
     void on_connected(unsigned node) override { runtime_.rollbacks.retry(node); }

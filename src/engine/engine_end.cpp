@@ -78,7 +78,7 @@ void engine::begin_shutdown()
     core::duration const longest = core::default_node_timeout(std::chrono::milliseconds::max());
     auto const configured = settings().node_timeout;
     loop().schedule_after(*this, configured > core::duration::zero() ? configured : longest);
-    runtime_.life.close_if_done();
+    runtime_.life.run_closer_if_done();
 }
 
 void engine::client_gone() noexcept

@@ -33,7 +33,7 @@ public:
     /// \throws std::runtime_error no randomness
     [[nodiscard]] nonce fresh_nonce() { return nonces_.next(); }
 
-    /// Nobody in a forked child: the observer is the parent's.
+    /// The observer. Null if there is none, and in a forked child: the observer is the parent's.
     [[nodiscard]] observer* watcher() const
     {
         observer* const told = settings_.watcher.get();

@@ -11,7 +11,7 @@
 // The common parts of locks whose leases carry fencing tokens.
 namespace redlock::detail {
 
-/// That a lease is adopted with.
+/// Checks the fencing token with which a lease is adopted.
 /// \throws lock_error `errc::misconfigured`
 inline void check_token(std::uint64_t token, std::string const& lock)
 {

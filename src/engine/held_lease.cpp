@@ -170,7 +170,7 @@ void held_lease::start_watching()
     for (unsigned i = 0; i != nodes().size(); ++i)
         watch_on(i);
     if (type().watches == kind::watching::extensions)
-        check_ownership();
+        check_ownership(); // nodes report only keys that were read: an extension reads all of them
 }
 
 void held_lease::watch_on(unsigned node)

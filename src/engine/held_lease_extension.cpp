@@ -52,7 +52,7 @@ bool held_lease::repeats(unsigned, kind::request what, bool late) const
 void held_lease::on_repeated(unsigned node, kind::request what)
 {
     if (gives_back(what))
-        lock().key->changed_here(core::node_set(node));
+        lock().key->changed_by_us(core::node_set(node));
 }
 
 void held_lease::on_answer(node_answer const& got)

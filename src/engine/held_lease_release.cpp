@@ -66,14 +66,14 @@ bool held_lease::release_in_queue(releasing& stage)
     return true;
 }
 
-/// Called when the queue node has answered, or has had its time.
+/// Once, when the queue node has answered or failed, has had its time, or the client ends.
 void held_lease::release_the_rest()
 {
     releasing* const stage = releasing_stage();
     if (!std::exchange(stage->is_postponed, false))
         return;
     link.unlink();
-    if (!stage->under_way)
+    if (!stage->under_way) // the only node has answered
         return;
     core::duration const whole = lock().config->node_timeout;
     on().loop().schedule_after(*this, whole - on().first_answer_timeout(whole / 2));
@@ -84,7 +84,7 @@ void held_lease::release_the_rest()
 void held_lease::release_late(core::node_set where, kind::request what)
 {
     release_on(where, what);
-    lock().key->changed_here(where);
+    lock().key->changed_by_us(where);
 }
 
 void held_lease::release_on(core::node_set where, kind::request what)

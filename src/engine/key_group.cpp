@@ -14,7 +14,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// For messages: "a, b".
+/// The name of a lock of several names in `lease::resource()`, events and messages: "a, b".
 std::string all_names(std::vector<std::string> const& names)
 {
     std::string text;
@@ -154,10 +154,10 @@ void key_group::lease_ended(held_lease const& held)
         each->lease_ended(held);
 }
 
-void key_group::changed_here(core::node_set where)
+void key_group::changed_by_us(core::node_set where)
 {
     for (auto const& each : queues_)
-        each->changed_here(where);
+        each->changed_by_us(where);
 }
 
 } // namespace redlock::detail

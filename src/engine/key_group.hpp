@@ -48,7 +48,7 @@ public:
     void downgraded(held_lease&) override {}
     void renewed_by(held_lease const&, held_lease&) override {}
     void lease_ended(held_lease const&) override;
-    void changed_here(core::node_set) override;
+    void changed_by_us(core::node_set) override;
 
 private:
     [[nodiscard]] multi_waiter* next_in_all() const;

@@ -151,7 +151,7 @@ void key_queue::won(acquirer& by, held_lease& held)
     remove(first()->asked_by == &by ? *first() : *by.current_waiter()); // permits: perhaps behind others
     if (by.nobody_came_for(*this))
         contention.batch.nobody_came();
-    changed_here(queues().on().nodes.all()); // the waiters have been overtaken
+    changed_by_us(queues().on().nodes.all()); // the waiters have been overtaken
     if (held.is_shared() && !by.won().claims())
         contention.passing.interrupted(); // the lock was free, or readers had it
     hold(held);
@@ -231,7 +231,7 @@ void key_queue::pass_on(held_lease& passed)
 void key_queue::downgraded(held_lease& held)
 {
     (void)let_go(held);
-    changed_here(queues().on().nodes.all());
+    changed_by_us(queues().on().nodes.all());
     hold(held);
 }
 
@@ -243,7 +243,7 @@ void key_queue::renewed_by(held_lease const& former, held_lease& next)
 
 void key_queue::lease_ended(held_lease const& held)
 {
-    changed_here(queues().on().nodes.all());
+    changed_by_us(queues().on().nodes.all());
     if (joinable_reader_ == &held)
         joinable_reader_ = nullptr;
     if (let_go(held))
@@ -272,9 +272,9 @@ void key_queue::invalidated(unsigned node)
 }
 
 // rule W2
-void key_queue::changed_here(core::node_set where)
+void key_queue::changed_by_us(core::node_set where)
 {
-    for_each_acquirer([&](acquirer& each) { each.changed_here(where); });
+    for_each_acquirer([&](acquirer& each) { each.changed_by_us(where); });
     leader_changed(where);
 }
 

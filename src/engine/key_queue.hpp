@@ -94,7 +94,7 @@ public:
     void downgraded(held_lease&) override;
     void renewed_by(held_lease const& former, held_lease& next) override;
     void lease_ended(held_lease const&) override;
-    void changed_here(core::node_set) override;
+    void changed_by_us(core::node_set) override;
     void announced_here(core::node_set where) override { leader_changed(where); }
     ///@}
 

@@ -22,8 +22,9 @@ void intrusive_ptr_release(key_state* known) noexcept
         if (--known->owners_ != 0)
             return;
         auto& all = known->index_.known_;
+        // A group of keys is not in the index, but a key there may have the group's name.
         if (auto const found = all.find(known->name()); found != all.end() && *found == known) {
-            all.erase(found); // a set of keys has no name of its own
+            all.erase(found);
             known->index_.told_.keep(known->name(), known->latest_leader_);
         }
     }
@@ -129,7 +130,7 @@ void key_index::leave_leaders_to(key_index& next) noexcept
 
 std::vector<boost::intrusive_ptr<key_state>> key_index::all()
 {
-    std::vector<boost::intrusive_ptr<key_state>> found; // outlives the lock: releasing an element locks again
+    std::vector<boost::intrusive_ptr<key_state>> found; // outlives the guard: dropping a reference takes it
     std::scoped_lock const guard(guard_);
     found.reserve(known_.size());
     for (key_state* const known : known_)

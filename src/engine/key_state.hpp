@@ -136,7 +136,7 @@ public:
 
     /// This client itself has sent these nodes a command that may delete the key. Nodes do not report a client's own
     /// changes (rule W2).
-    virtual void changed_here(core::node_set) = 0;
+    virtual void changed_by_us(core::node_set) = 0;
     /// This client itself has changed the leader's announcement on these nodes.
     virtual void announced_here(core::node_set) {}
 

@@ -149,7 +149,7 @@ void leader_watch::on_answer(node_answer const& got)
     if (phase_ != phase::asking)
         return;
     take(got.node, got);
-    answered(got.node);
+    question_ended(got.node);
 }
 
 /// Without memory for the value the node's answer is ignored.
@@ -181,10 +181,10 @@ void leader_watch::on_silence(unsigned node, kind::request, bool, net::failure c
     node_report row;
     report_failure(why, row);
     rows_[node] = std::move(row);
-    answered(node);
+    question_ended(node);
 }
 
-void leader_watch::answered(unsigned node)
+void leader_watch::question_ended(unsigned node)
 {
     if (std::exchange(found_[node].ask_again, false))
         ask(node);

@@ -92,7 +92,7 @@ private:
     void end();
     void ask(unsigned node);
     void ask_all();
-    void answered(unsigned node);
+    void question_ended(unsigned node); ///< with an answer or without one
     void take(unsigned node, node_answer const&);
     [[nodiscard]] bool connected_to_majority() const;
     [[nodiscard]] core::leader_version proven() const;

@@ -28,7 +28,7 @@ void lifecycle::release_ended(bool confirmed)
     if (!closing_)
         return;
     all_released_ = all_released_ && confirmed;
-    close_if_done();
+    run_closer_if_done();
 }
 
 void lifecycle::rollback_ended(bool confirmed)
@@ -37,20 +37,20 @@ void lifecycle::rollback_ended(bool confirmed)
     if (!closing_ || closed_)
         return;
     all_released_ = all_released_ && confirmed;
-    close_if_done();
+    run_closer_if_done();
 }
 
 void lifecycle::stop_waiting()
 {
     rollback_too_long_ = rolling_back_ != 0;
     all_released_ = all_released_ && !rollback_too_long_;
-    close_if_done();
+    run_closer_if_done();
 }
 
-/// The closer runs in a later turn. The last release may fail while a node still processes other failures.
-void lifecycle::close_if_done()
+/// The closer runs in a later turn, because the last release may fail while a node still processes other failures.
+void lifecycle::run_closer_if_done()
 {
-    if (releasing_ == 0) // also when no rollback is waited for
+    if (may_close())
         loop_.enqueue(closer_);
 }
 

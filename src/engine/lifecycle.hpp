@@ -128,7 +128,7 @@ public:
     bool close();
     /// Rollbacks are not waited for any longer.
     void stop_waiting();
-    void close_if_done();
+    void run_closer_if_done();
     [[nodiscard]] bool may_close() const
     {
         return closing_ && releasing_ == 0 && (rolling_back_ == 0 || rollback_too_long_);

@@ -28,7 +28,8 @@ void marker::require()
 
 void marker::ask()
 {
-    // A user that answers for a promotion does so for this client: other clients go by the time when the marker was placed.
+    // Empty if the user answers for the node's memory, here for a promotion. He does so for this client alone: others go by the
+    // time when the marker was placed (rule F6).
     auto const since =
         known_.trusts_promotion(node_.index(), node_) ? std::nullopt : known_.certain_since(node_.index());
     nonce const drawn = environment_.fresh_nonce();
@@ -39,9 +40,9 @@ void marker::ask()
                           .absence_is_excused = known_.excuses_absence(node_.index(), node_),
                           .seen = seen_};
     if (since)
-        call.certain_for = std::max(std::chrono::floor<std::chrono::milliseconds>(core::remaining(
-                                        environment_.loop().now(), *since)), // on the slower clock
-                                    std::chrono::milliseconds::zero());      // rule N8
+        call.certain_for = std::max(std::chrono::floor<std::chrono::milliseconds>(
+                                        core::elapsed_at_least(*since, environment_.loop().now())),
+                                    std::chrono::milliseconds::zero()); // rule N8
     std::string command;
     redis::append_mark(command, call);
     node_.output().append(command);

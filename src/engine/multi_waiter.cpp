@@ -48,11 +48,12 @@ public:
     void receive(boost::intrusive_ptr<held_lease> got) override { deliver(std::move(got)); }
     void tell_waiting(std::size_t, bool) override {}
 
+    /// From now on its queue asks the nodes for its one name (rule M8).
     void stand_alone(std::shared_ptr<lock_descriptor> lock, core::instant now)
     {
         begin(std::move(lock), std::nullopt, now);
         part_of = nullptr;
-        has_turn = false;
+        has_turn = false; // that turn was for all names
     }
     [[nodiscard]] held_lease* lease() const { return lease_.get(); }
     void come_back()

@@ -25,7 +25,7 @@ std::string to_words(std::string_view command, redis::resp_node const& reply)
 
 node_group::node_group(environment& its, group_listener& listener)
     : environment_(its), listener_(listener), admissions_(its.settings()), table_(its.settings().names),
-      quarantines_(its.settings().peers.size()), warnings_(its), lacks_(its.settings().peers.size()),
+      quarantines_(its.settings().peers.size()), warnings_(its), told_refusals_(its.settings().peers.size()),
       states_(its.settings().peers.size(), node_state::idle)
 {
     client_settings const& given = its.settings();
@@ -108,14 +108,14 @@ void node_group::connect()
 
 void node_group::on_tracking_refused(unsigned node, redis::resp_node const& why)
 {
-    note_lack(node, "CLIENT TRACKING", why);
+    note_minor_refusal(node, "CLIENT TRACKING", why);
     listener_.on_nodes_changed();
 }
 
 // rule Q23
 void node_group::on_subscription_refused(unsigned node, std::string_view command, redis::resp_node const& why)
 {
-    note_lack(node, command, why);
+    note_minor_refusal(node, command, why);
     listener_.on_nodes_changed();
 }
 
@@ -184,14 +184,14 @@ void node_group::note(unsigned node, std::string_view script, redis::resp_node c
     core::if_memory_allows([&] { table_.note(node, to_words(script, reply)); });
 }
 
-void node_group::note_lack(unsigned node, std::string_view command, redis::resp_node const& reply)
+void node_group::note_minor_refusal(unsigned node, std::string_view command, redis::resp_node const& reply)
 {
     constexpr std::size_t most_reported = 16; // a server may have new words each time
     core::if_memory_allows([&] {
         std::string const words = to_words(command, reply);
-        table_.note_lack(node, words);
+        table_.note_minor_refusal(node, words);
         observer* const o = watcher();
-        auto& reported = lacks_[node];
+        auto& reported = told_refusals_[node];
         if (o && reported.size() < most_reported && reported.insert(words).second)
             o->on_node({environment_.settings().names[node],
                         quarantines_[node] ? node_state::quarantined : states_[node], words});

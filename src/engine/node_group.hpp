@@ -76,7 +76,7 @@ public:
     void note(unsigned node, std::string_view script, redis::resp_node const& reply);
     /// Keeps a refusal that locks can do without: shown while the node is connected, and told to the observer, each text
     /// once.
-    void note_lack(unsigned node, std::string_view command, redis::resp_node const& reply);
+    void note_minor_refusal(unsigned node, std::string_view command, redis::resp_node const& reply);
 
     /// Takes over the knowledge of former nodes, before any node is connected.
     void inherit(node_group const& former);
@@ -193,9 +193,9 @@ private:
     std::vector<std::optional<core::instant>>
         quarantines_; ///< ends that were told, of nodes that are connected
     detail::warnings warnings_;
-    std::vector<std::set<std::string>> lacks_; ///< that were told
-    std::vector<node_state> states_;           ///< as the counters below know them
-    core::node_set met_;                       ///< nodes that have been connected, or could not be
+    std::vector<std::set<std::string>> told_refusals_; ///< texts that the observer has heard, by node
+    std::vector<node_state> states_;                   ///< as the counters below know them
+    core::node_set met_;                               ///< nodes that have been connected, or could not be
     core::node_set certain_;       ///< nodes found to be certain for every lock, since they changed last
     core::duration certain_for_{}; ///< the longest quarantine, when that was found
     unsigned pushes_expected_ = 0;

@@ -47,7 +47,7 @@ void node_table::note_master(unsigned node, std::string const& address)
     rows_[node].shown.master = address;
 }
 
-void node_table::note_lack(unsigned node, std::string_view words)
+void node_table::note_minor_refusal(unsigned node, std::string_view words)
 {
     std::scoped_lock const guard(lock_);
     constexpr std::size_t most = 1024;

@@ -38,7 +38,7 @@ public:
     void note(unsigned node, std::string words);
     void note_master(unsigned node, std::string const& address);
     /// Shown as long as the node is connected, in addition.
-    void note_lack(unsigned node, std::string_view words);
+    void note_minor_refusal(unsigned node, std::string_view words);
     [[nodiscard]] std::vector<node_status> rows(core::instant now) const;
 
 private:

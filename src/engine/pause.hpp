@@ -84,8 +84,8 @@ public:
     virtual void on_time() = 0;
     /// A node says that the key has changed.
     virtual void on_key_changed(unsigned node) = 0;
-    /// This client itself has changed the key there, behind what the pause has sent so far. Servers do not tell of that.
-    virtual void on_changed_here(core::node_set) = 0;
+    /// This client itself has changed the key on these nodes, behind what the pause has sent so far. Servers do not tell of that.
+    virtual void on_changed_by_us(core::node_set where) = 0;
     /// A node became usable, or certainly unusable.
     virtual void on_nodes_changed() = 0;
     [[nodiscard]] virtual core::instant due() const = 0;

@@ -20,12 +20,12 @@ bool poll_pause::begin(pause_reason const& reason)
     if (reason.why == pause_reason::cause::rivals)
         return false; // a vote finds out whether they have the lock
     type_ = &wanted_.lock().config->kind;
-    offers_ = reason.why == pause_reason::cause::others_first;
+    window_is_unused_ = reason.why == pause_reason::cause::others_first;
     refused_ = reason.why == pause_reason::cause::refused;
     granted_ = refused_ ? last_.votes().answered() : core::node_set();
     granted_.erase(last_.held_by_others());
     core::instant const now = runtime_.loop().now();
-    if (offers_)
+    if (window_is_unused_)
         pause_.begin(now, pace(), runtime_.open_window_length());
     else
         pause_.begin(now, pace(), wanted_.refusals, runtime_.loop().machine().random_bits());
@@ -64,14 +64,14 @@ void poll_pause::on_answer(node_answer const& got)
     if (got.late)
         return;
     if (got.what == kind::request::time_left && redis::is_error(got.reply.type))
-        nodes().note_lack(got.node, "PTTL", got.reply);
+        nodes().note_minor_refusal(got.node, "PTTL", got.reply);
     auto const found = type_->read_observation(got.what, got.reply);
     wanted_.saw(got.node, nodes().size(), found);
-    if (found.gone && !offers_)
+    if (found.gone && !window_is_unused_)
         return refused_ && last_.reached().contains(got.node) ? look_elsewhere(got.node) : vote_soon();
     if (!found.left)
         return;
-    offers_ = false;
+    window_is_unused_ = false;
     auto const left = std::min<core::duration>(*found.left, wanted_.lock().config->key_ttl);
     pause_.found_held(left, runtime_.loop().now(), runtime_.loop().machine().random_bits());
     listener_.on_step(pause_step::wait);
@@ -86,7 +86,7 @@ void poll_pause::look_elsewhere(unsigned node)
 
 void poll_pause::on_key_changed(unsigned)
 {
-    if (std::exchange(offers_, false))
+    if (std::exchange(window_is_unused_, false))
         wanted_.met_others();
     vote_soon();
 }

@@ -32,7 +32,7 @@ public:
     void end() override { open_round(); }
     void on_time() override { listener_.on_step(pause_step::vote_meeting_node_first); }
     void on_key_changed(unsigned node) override;
-    void on_changed_here(core::node_set) override { probe_in_the_way(); }
+    void on_changed_by_us(core::node_set) override { probe_in_the_way(); }
     void on_nodes_changed() override { probe_in_the_way(); } // the connection that was to tell may be gone
     [[nodiscard]] core::instant due() const override { return pause_.at(); }
     [[nodiscard]] bool drained() const override { return round::drained(); }
@@ -64,7 +64,7 @@ private:
     core::vote_pause pause_;
     core::node_set granted_; ///< nodes that tell no news: the key there is the last vote's, and goes with it
     bool refused_ = false;   ///< the last attempt was for this waiter
-    bool offers_ = false;    ///< it leaves an open window, and nobody has come yet
+    bool window_is_unused_ = false; ///< the lock is left to other clients, and none has come yet
 };
 
 extern template class round<poll_pause>; // in poll_pause.cpp

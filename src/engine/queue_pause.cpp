@@ -31,14 +31,13 @@ constexpr std::chrono::hours permanently{24};
 
 template class round<queue_pause>;
 
-// rule M7
 bool queue_pause::begin(pause_reason const& reason)
 {
     if (reason.unqueued || !wanted_.current_waiter->wants_position())
         return false;
     in_front_ = reason.in_front;
     left_free_until_ = reason.not_before;
-    handoff_.which = wanted_.awaited;
+    handoff_.which = wanted_.awaited; // among several names (rule M7)
     type_ = &config().kind.in_queue();
     passed_over_ = {};
     return enter_somewhere();
@@ -72,7 +71,10 @@ bool queue_pause::enter_somewhere()
     forget_call();
     runtime_.registry.enter(*this);
     open_round();
-    core::reached(left_free_until_, now) ? ask() : timing_.left_free(left_free_until_);
+    if (core::reached(left_free_until_, now))
+        ask();
+    else
+        timing_.left_free(left_free_until_); // and asks then
     return true;
 }
 
@@ -96,6 +98,7 @@ bool queue_pause::prepare(unsigned node)
     }
 }
 
+/// Asks for a position, or whether it still stands. This moves `due()`: the caller schedules anew.
 // rule Q2
 void queue_pause::ask()
 {
@@ -196,7 +199,7 @@ void queue_pause::on_key_changed(unsigned node)
     reschedule();
 }
 
-void queue_pause::on_changed_here(core::node_set where)
+void queue_pause::on_changed_by_us(core::node_set where)
 {
     if (where.contains(node_))
         on_key_changed(node_);
@@ -329,7 +332,7 @@ void queue_pause::look_elsewhere()
 void queue_pause::on_time_left(node_answer const& got)
 {
     if (redis::is_error(got.reply.type))
-        nodes().note_lack(got.node, "PTTL", got.reply);
+        nodes().note_minor_refusal(got.node, "PTTL", got.reply);
     if (!type_->read_observation(got.what, got.reply).gone)
         return;
     without_key_.insert(got.node);

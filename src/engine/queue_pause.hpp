@@ -42,7 +42,7 @@ public:
     void end() override;
     void on_time() override;
     void on_key_changed(unsigned node) override;
-    void on_changed_here(core::node_set where) override;
+    void on_changed_by_us(core::node_set where) override;
     void on_nodes_changed() override;
     [[nodiscard]] core::instant due() const override { return timing_.due(); }
     [[nodiscard]] bool drained() const override { return round::drained(); }

@@ -84,7 +84,7 @@ std::string const& queue_registry::channel(unsigned node)
 void queue_registry::refused(unsigned node, key_state const& name, redis::resp_node const& why)
 {
     constexpr std::size_t most_closed = 1024; // a lock that is not noted asks once more
-    nodes_.note_lack(node, "queue", why);
+    nodes_.note_minor_refusal(node, "queue", why);
     connection_state& its = of(node);
     if (!its.refused && its.closed.empty())
         its.asked_again_at = environment_.loop().now() + core::position_timing::refresh;

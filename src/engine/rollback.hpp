@@ -44,7 +44,7 @@ private:
         type().append(out, what, args, form);
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }
-    void on_repeated(unsigned node, kind::request) { owed_.what.key->changed_here(core::node_set(node)); }
+    void on_repeated(unsigned node, kind::request) { owed_.what.key->changed_by_us(core::node_set(node)); }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_drained();

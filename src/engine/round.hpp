@@ -154,6 +154,7 @@ private:
     {
         return self().type().native(what) ? to.native() : std::nullopt;
     }
+    /// A plain command has one form only. It counts as `hash`, so that its answer says nothing of forms.
     // rule K8
     [[nodiscard]] redis::script_form form_for(net::node const& to, kind::request what)
     {

@@ -56,7 +56,7 @@ public:
         if (what == request::extend && !args.announcement.empty())
             return append_extension(out, args, form);
         what < request::release ? fenced_->append(out, what, args, form)
-                                : append_constant(out, what, args, form);
+                                : append_without_times(out, what, args, form);
     }
 
     static std::unique_ptr<commands const> make(std::string_view key_prefix, lifetimes const& times)
@@ -65,8 +65,8 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, command_arguments const& args,
-                                redis::script_form form)
+    static void append_without_times(std::string& out, request what, command_arguments const& args,
+                                     redis::script_form form)
     {
         switch (what) {
         case request::release: return append_release(out, args, form);
@@ -125,7 +125,7 @@ public:
     void append(std::string& out, request what, command_arguments const& args,
                 redis::script_form form) const override
     {
-        append_constant(out, what, args, form);
+        append_without_times(out, what, args, form);
     }
 
     static std::unique_ptr<commands const> make(std::string_view, lifetimes const&)
@@ -133,8 +133,8 @@ public:
         return std::make_unique<view_commands const>();
     }
 
-    static void append_constant(std::string& out, [[maybe_unused]] request what,
-                                command_arguments const& args, redis::script_form)
+    static void append_without_times(std::string& out, [[maybe_unused]] request what,
+                                     command_arguments const& args, redis::script_form)
     {
         assert(what == request::leader);
         out += "*2\r\n$3\r\nGET\r\n";
@@ -168,7 +168,7 @@ constinit lock_kind const election{
                            {request::lock_release, &redis::scripts::release}}),
     .inspection = election_commands::questions,
     .make_commands = election_commands::make,
-    .append = election_commands::append_constant,
+    .append = election_commands::append_without_times,
     .read = election_commands::read,
     .read_observation = election_commands::read_observation,
 };
@@ -179,7 +179,7 @@ constinit lock_kind const election_view{
     .scripts = {},
     .inspection = {},
     .make_commands = view_commands::make,
-    .append = view_commands::append_constant,
+    .append = view_commands::append_without_times,
     .read = view_commands::read,
     .read_observation = view_commands::read_observation,
 };

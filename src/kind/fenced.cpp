@@ -33,7 +33,7 @@ public:
         redis::append_argument(marker_key, redis::joined_name(key_prefix, redis::marker_name));
         std::string const time = milliseconds(times.key);
         fence_time_ = milliseconds(times.number);
-        redis::append_all(constant_, marker_key, time, fence_time_, nonce_header);
+        redis::append_all(marker_to_nonce_, marker_key, time, fence_time_, nonce_header);
         redis::append_all(vote_start_, marker_key, std::string_view("$1\r\nx\r\n"), nonce_header);
         redis::append_all(vote_end_, redis::crlf, time);
     }
@@ -47,7 +47,7 @@ public:
         case request::write_back: return append_call(out, raise, args, form);
         case request::extend: return append_call(out, extension, args, form);
         case request::adopt: return append_call(out, adoption, args, form);
-        default: return append_constant(out, what, args, form);
+        default: return append_without_times(out, what, args, form);
         }
     }
 
@@ -57,8 +57,8 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, command_arguments const& args,
-                                redis::script_form form)
+    static void append_without_times(std::string& out, request what, command_arguments const& args,
+                                     redis::script_form form)
     {
         if (what != request::number)
             return append_common(out, what, args, form);
@@ -109,7 +109,7 @@ private:
     {
         redis::digits const number(args.number);
         std::string_view const shown(number);
-        append_with_second_key(out, call, form, args.key, fence_suffix, constant_, checked(args.nonce),
+        append_with_second_key(out, call, form, args.key, fence_suffix, marker_to_nonce_, checked(args.nonce),
                                redis::crlf, std::string_view("$"), redis::digits(shown.size()), redis::crlf,
                                shown, redis::crlf);
     }
@@ -139,9 +139,9 @@ private:
         return found;
     }
 
-    std::string constant_;   // from the marker's key to the header of the nonce
-    std::string vote_start_; // the same of a vote
-    std::string vote_end_;   // from the end of the nonce to the lock's time
+    std::string marker_to_nonce_; // from the marker's key to the header of the nonce
+    std::string vote_start_;      // the same of a vote
+    std::string vote_end_;        // from the end of the nonce to the lock's time
     std::string fence_time_;
 };
 
@@ -160,7 +160,7 @@ constexpr lock_kind counted{
                            {request::whose, &redis::scripts::whose}}),
     .inspection = fenced_commands::questions,
     .make_commands = fenced_commands::make,
-    .append = fenced_commands::append_constant,
+    .append = fenced_commands::append_without_times,
     .read = fenced_commands::read,
     .read_observation = read_common_observation,
 };

@@ -131,9 +131,9 @@ public:
 
 /// The changes that a lease hears of when another client changes its keys (rule W6).
 enum class watching : std::uint8_t {
-    nothing,
+    nothing,   ///< readers and permits
     keys,      ///< the node tells of the key, and is asked whose it is
-    extensions ///< the node tells of the keys, and an extension asks for all of them
+    extensions ///< several names: the node tells of the keys, and an extension asks for all of them
 };
 
 /// The next holder within the client when it is given up (rule W4).

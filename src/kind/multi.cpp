@@ -52,7 +52,7 @@ public:
         case request::extend: return append_call(out, redis::scripts::multi_extend, args, {}, form);
         case request::adopt: // "1": the locks were granted to another client
             return append_call(out, redis::scripts::multi_extend, args, "1", form);
-        default: return append_constant(out, what, args, form);
+        default: return append_without_times(out, what, args, form);
         }
     }
 
@@ -66,8 +66,8 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes. A question is about one of the names.
-    static void append_constant(std::string& out, request what, command_arguments const& args,
-                                redis::script_form form)
+    static void append_without_times(std::string& out, request what, command_arguments const& args,
+                                     redis::script_form form)
     {
         if (what != request::release && what != request::give_back)
             return append_common(out, what, args, form);
@@ -186,7 +186,7 @@ constexpr lock_kind several_names{
                            {request::whose, &redis::scripts::whose}}),
     .inspection = {}, // it is asked for each of its names
     .make_commands = Counts ? multi_commands::make_fenced : multi_commands::make,
-    .append = multi_commands::append_constant,
+    .append = multi_commands::append_without_times,
     .read = multi_commands::read<Counts>,
     .read_observation = multi_commands::read_observation,
 };

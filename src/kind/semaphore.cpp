@@ -38,7 +38,7 @@ public:
         case request::claim: return append_vote(out, args, form);
         case request::write_back: return append_renewal(out, args, "raise", form);
         case request::extend: return append_renewal(out, args, "", form);
-        default: return append_constant(out, what, args, form);
+        default: return append_without_times(out, what, args, form);
         }
     }
 
@@ -52,8 +52,8 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, command_arguments const& args,
-                                redis::script_form form)
+    static void append_without_times(std::string& out, request what, command_arguments const& args,
+                                     redis::script_form form)
     {
         bool const releases = what == request::release || what == request::give_back;
         releases ? append_give_back(out, form, args, what, waiter_kind::permits)
@@ -138,7 +138,7 @@ constexpr lock_kind with_permits{
                            {request::whose, &redis::scripts::whose}}),
     .inspection = permit_commands::questions,
     .make_commands = Counts ? permit_commands::make_fenced : permit_commands::make,
-    .append = permit_commands::append_constant,
+    .append = permit_commands::append_without_times,
     .read = permit_commands::read,
     .read_observation = read_common_observation,
 };

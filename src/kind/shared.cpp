@@ -43,7 +43,7 @@ public:
         case request::claim: return append_vote(out, args, form);
         case request::extend: return append_renewal(out, args, form, waiter_kind::shared);
         case request::write_back: return fenced_->append(out, what, args, form);
-        default: return append_constant(out, what, args, form);
+        default: return append_without_times(out, what, args, form);
         }
     }
 
@@ -57,8 +57,8 @@ public:
     }
 
     /// Appends requests that do not depend on lifetimes.
-    static void append_constant(std::string& out, request what, command_arguments const& args,
-                                redis::script_form form)
+    static void append_without_times(std::string& out, request what, command_arguments const& args,
+                                     redis::script_form form)
     {
         switch (what) {
         case request::number: return fenced.append(out, what, args, form);
@@ -174,7 +174,7 @@ constexpr lock_kind readers{
     .inspection = Counts ? std::span<request const>(reader_commands::fenced_questions)
                          : std::span<request const>(reader_commands::questions),
     .make_commands = Counts ? reader_commands::make_fenced : reader_commands::make,
-    .append = reader_commands::append_constant,
+    .append = reader_commands::append_without_times,
     .read = reader_commands::read<Counts>,
     .read_observation = read_common_observation,
 };

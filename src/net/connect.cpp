@@ -31,7 +31,7 @@ connector::connector(any_io_executor const& executor, machine& m, std::shared_pt
 void connector::start()
 {
     work_ = run();
-    limit(1);
+    begin_phase(1);
     // The listener is not called from here: if no socket can be opened, connecting fails at once, and the caller of
     // `start` is not ready for that.
     asio::post(executor_, [self = shared_from_this()] {
@@ -75,8 +75,8 @@ core::duration connector::time_left() const
     return std::max(core::remaining(deadline_, machine_.read_clocks()), core::duration::zero());
 }
 
-/// \param shares of the time that is left: the next phase has one of them
-void connector::limit(std::size_t shares)
+/// The phase has one of so many equal shares of the time that is left.
+void connector::begin_phase(std::size_t shares)
 {
     whole_ = shares == 1;
     late_ = false;
@@ -89,7 +89,7 @@ void connector::on_alarm(error_code ec, unsigned phase)
         return;
     if (whole_)
         return time_out();
-    limit(1); // a name server need not hear that
+    begin_phase(1); // a name server need not hear that
     late_ = true;
     if (stream_)
         stream_->interrupt();
@@ -204,7 +204,7 @@ coroutine<bool> connector::reach(redis::address const& server, std::size_t share
         co_return false;
     if (ec)
         co_return blame(ec, {});
-    limit(shares);
+    begin_phase(shares);
     if (peer_->tls) // no "||", see above
         co_return co_await secure(server.host);
     co_return true;
@@ -237,7 +237,7 @@ coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addres
 {
     error_code ec;
     for (std::size_t i = 0; i != addresses.size(); ++i) {
-        limit(shares * (addresses.size() - i));
+        begin_phase(shares * (addresses.size() - i));
         ec = co_await connect_to(addresses[i]);
         if (!ec || !listener_)
             break;

@@ -105,7 +105,7 @@ private:
     coroutine<bool> converse(Talk& talk);
     coroutine<bool> introduce();
     bool ask_who(redis::handshake_settings&);
-    void limit(std::size_t shares);
+    void begin_phase(std::size_t shares);
     void on_alarm(error_code, unsigned phase) override;
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
                                   std::string_view input);

@@ -125,7 +125,7 @@ public:
             append_head(out, extend(), 2, args, form);
             out += time_;
             return;
-        default: return append_constant(out, what, args, form);
+        default: return append_without_times(out, what, args, form);
         }
     }
 
@@ -135,8 +135,8 @@ public:
     }
 
     /// The script that serves the queue also deletes the lock's second key, if it begins with the nonce.
-    static void append_constant(std::string& out, kind::request what, kind::command_arguments const& args,
-                                redis::script_form form)
+    static void append_without_times(std::string& out, kind::request what,
+                                     kind::command_arguments const& args, redis::script_form form)
     {
         if (what == kind::request::release)
             return append_head(out, release(), 1, args, form);
@@ -177,7 +177,7 @@ kind::lock_kind const& labelled()
                                      {kind::request::whose, &redis::scripts::whose}}),
         .inspection = questions,
         .make_commands = labelled_commands::make,
-        .append = labelled_commands::append_constant,
+        .append = labelled_commands::append_without_times,
         .read = kind::read_common,
         .read_observation = kind::read_common_observation,
     };

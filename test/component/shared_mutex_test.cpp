@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(reader_whose_time_is_over_leaves_the_key_to_others)
     BOOST_TEST(all_valid(held));
 }
 
-/// Those that go on with its key have a table of their own.
+/// The reader that goes on with its key has a table of its own.
 BOOST_AUTO_TEST_CASE(table_of_reader_whose_time_is_over_stays_as_it_is)
 {
     options.ttl = 3s;

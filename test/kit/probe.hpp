@@ -25,7 +25,7 @@ public:
 
     /// The reply in readable form: text as it is, "1", "(nil)", "-ERR ...", "[a, [b, (nil)]]".
     std::string command(std::vector<std::string> const& arguments);
-    /// What the server says next without being asked, in the same form.
+    /// The next message or reply, in the same form.
     std::string next();
 
     std::optional<std::string> get(std::string const& key);
