@@ -135,7 +135,8 @@ void lease_history::close(std::mutex& guard, core::lease_facts const& known, cor
     if (late != core::duration::zero())
         return; // the nodes may have answered in time
     for (unsigned i = 0; i != known.nodes; ++i)
-        if (silent.contains(i) && told.when[i].boot < known.asked.boot) { // has said nothing since it was asked
+        if (silent.contains(i) &&
+            told.when[i].boot < known.asked.boot) { // has said nothing since it was asked
             told.rows[i] = {};
             told.when[i] = known.asked;
         }

@@ -660,8 +660,8 @@ BOOST_FIXTURE_TEST_CASE(group_tells_observer_once_what_is_refused, group_fixture
 BOOST_FIXTURE_TEST_CASE(group_tells_observer_only_some_refusals, group_fixture)
 {
     for (int i = 0; i != 100; ++i)
-        nodes->note_minor_refusal(0, "queue",
-                         {.type = redis::resp_type::simple_error, .text = "ERR " + std::to_string(i)});
+        nodes->note_minor_refusal(
+            0, "queue", {.type = redis::resp_type::simple_error, .text = "ERR " + std::to_string(i)});
     BOOST_TEST(told().size() == 16U);
     auto const shown = nodes->statuses().front().detail;
     BOOST_TEST(shown.starts_with("queue: ERR 0; queue: ERR 1; "));
