@@ -9,7 +9,9 @@
 #include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <span>
 #include <utility>
 
 namespace redlock::detail {
