@@ -83,13 +83,16 @@ struct acquiring {
         default: return {.then = step::connect, .next = phase::backing_off, .ends_pause = true};
         }
     }
-    /// \param due the pause itself is over, and not the patience of its waiter
-    [[nodiscard]] constexpr answer time_is_up(bool due) const
+    /// \param due the pause itself is over
+    /// \param in_vain the patience of its waiter is over
+    [[nodiscard]] constexpr answer time_is_up(bool due, bool in_vain) const
     {
         switch (at) {
         case phase::connecting: return {step::enter, phase::held_up};
         case phase::backing_off: return stays(step::connect);
-        case phase::pausing: return due ? stays(step::end_of_pause) : pause_says(pause_step::vote);
+        case phase::pausing:
+            return due ? stays(step::end_of_pause)
+                       : pause_says(in_vain ? pause_step::vote : pause_step::wait);
         default: return stays();
         }
     }
@@ -105,7 +108,9 @@ struct acquiring {
     /// \param fits the next waiter can have the votes, or the place in the pause
     [[nodiscard]] constexpr answer next_waiter(bool fits) const
     {
-        return fits ? stays() : answer{step::retry, phase::backing_off, has_votes(), !has_votes()};
+        if (fits)
+            return stays(at == phase::pausing ? step::reschedule : step::nothing); // its patience is another
+        return {step::retry, phase::backing_off, has_votes(), !has_votes()};
     }
     [[nodiscard]] constexpr answer no_waiter() const { return {step::finish, at, has_votes()}; }
 };

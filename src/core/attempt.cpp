@@ -131,12 +131,13 @@ node_set attempt::ask_again()
     return again;
 }
 
-bool attempt::contended() const
+bool attempt::contended(node_set unreached) const
 {
     if (gave_way_)
         return true;
     tally const& answers = writing_back_ ? write_backs_ : votes_;
-    return answers.contended(timed_out_ ? 0 : answers.missing());
+    unreached.erase(answers.answered());
+    return answers.contended(timed_out_ ? 0 : answers.missing() - unreached.size());
 }
 
 attempt::step attempt::decide(verdict v)

@@ -62,9 +62,10 @@ public:
     [[nodiscard]] fence token() const { return fences_.highest(); }
     /// Nodes that may be relied on: their key is ours, and their counter is at the token if there is one.
     [[nodiscard]] node_set holders() const;
-    /// After a defeat: true if a majority answered, so that other clients hold the lock; false if too few nodes could
-    /// be asked.
-    [[nodiscard]] bool contended() const;
+    /// After a defeat: true if a majority answered, or may still answer, so that other clients hold the lock; false if too
+    /// few nodes could be asked.
+    /// \param unreached nodes to which the vote has not been sent yet
+    [[nodiscard]] bool contended(node_set unreached = {}) const;
 
     [[nodiscard]] instant sent() const { return sent_; }
     [[nodiscard]] unsigned granted() const { return votes_.granted(); }

@@ -17,8 +17,10 @@
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace redlock::detail {
@@ -54,17 +56,43 @@ void acquire_op::enter()
     fail(once_ ? errc::contended : errc::timed_out);
 }
 
-/// An attempt of an operation that asks once has as long as the nodes have.
+/// An attempt of an operation that asks once has as long as the nodes have. Without a limit, an acquirer looks at the patience of
+/// the waiter that it serves.
 void acquire_op::schedule_timeout()
 {
     if (!once_ && limit_ > core::duration::zero())
         runtime_.loop().schedule(*this, started_ + limit_);
+    else if (!has_limit_ && queue().waiting() != 0)
+        runtime_.loop().schedule_after(*this, patience_behind_others());
+}
+
+core::duration acquire_op::patience_behind_others() const
+{
+    constexpr core::duration shortest = std::chrono::milliseconds{100}; // looks again so often
+    return std::max(outage_patience(), shortest);
+}
+
+/// A waiter before this one may have more patience.
+// rule A8
+void acquire_op::give_up_in_outage()
+{
+    acquirer const* const its = queue().acquirer_of(*this);
+    bool const is_served = its && its->current_waiter() == this;
+    auto const since = its && !is_served ? its->outage_since(started_) : std::nullopt;
+    core::instant const now = runtime_.loop().now();
+    core::instant const due = since.value_or(now) + patience_behind_others();
+    if (!core::reached(due, now))
+        return runtime_.loop().schedule(*this, due);
+    leave_queue();
+    fail(errc::no_quorum);
 }
 
 void acquire_op::expire()
 {
     if (phase_ != phase::waiting)
         return;
+    if (!has_limit_)
+        return give_up_in_outage();
     acquirer* const its = queue().acquirer_of(*this);
     bool const is_won = its && its->decide_now(*this);
     if (is_won || phase_ != phase::waiting)

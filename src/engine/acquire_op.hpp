@@ -55,6 +55,8 @@ private:
     void leave_queue();
     void note_outage();
     void schedule_timeout();
+    [[nodiscard]] core::duration patience_behind_others() const;
+    void give_up_in_outage();
     void complete(boost::intrusive_ptr<held_lease>);
     [[nodiscard]] boost::system::error_code last_failure() const noexcept;
     [[nodiscard]] std::exception_ptr failure() const noexcept;

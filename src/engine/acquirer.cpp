@@ -79,8 +79,7 @@ void acquirer::serve(waiter& next_waiter)
     auto const then = state_.next_waiter(fits);
     if (!fits)
         meeting_node_first_ = then.takes_back && attempt_.asks_meeting_node_first();
-    if (settle(then) == step::retry)
-        runtime_.loop().schedule_after(*this, core::duration::zero());
+    go(then);
 }
 
 bool acquirer::decide_now(waiter& one)
@@ -113,7 +112,10 @@ bool acquirer::tell_of_nodes(lock_descriptor const& of)
 
 void acquirer::expire()
 {
-    go(state_.time_is_up(state_.at == phase::pausing && core::reached(pause_->due(), runtime_.loop().now())));
+    core::instant const now = runtime_.loop().now();
+    bool const pauses = state_.at == phase::pausing;
+    auto const vain = pauses ? patience_ends() : std::nullopt;
+    go(state_.time_is_up(pauses && core::reached(pause_->due(), now), vain && core::reached(*vain, now)));
 }
 
 void acquirer::go(core::acquiring::answer what)
@@ -124,6 +126,7 @@ void acquirer::go(core::acquiring::answer what)
     case step::pause: return pause_for({.why = why_, .unqueued = true});
     case step::watch: watch_majority(); return pause_->on_nodes_changed();
     case step::reschedule: return schedule_pause();
+    case step::retry: return runtime_.loop().schedule_after(*this, core::duration::zero());
     case step::end_of_pause: return pause_->on_time();
     case step::finish: return finish();
     default: return;
@@ -332,12 +335,16 @@ void acquirer::watch_majority()
 /// The timer ends the pause, or the patience of a waiter without a limit of its own.
 void acquirer::schedule_pause()
 {
-    core::instant due = pause_->due();
+    auto const vain = patience_ends();
+    bool const vain_first = vain && core::sooner(*vain, pause_->due(), runtime_.loop().now());
+    runtime_.loop().schedule_finely(*this, vain_first ? *vain : pause_->due());
+}
+
+std::optional<core::instant> acquirer::patience_ends() const
+{
     waiter const& one = *wanted_.current_waiter;
-    if (auto const since = outage_.since(one.started()); since && !one.has_limit())
-        if (auto const vain = *since + one.outage_patience(); core::sooner(vain, due, runtime_.loop().now()))
-            due = vain;
-    runtime_.loop().schedule_finely(*this, due);
+    auto const since = outage_.since(one.started());
+    return since && !one.has_limit() ? std::optional(*since + one.outage_patience()) : std::nullopt;
 }
 
 void acquirer::nodes_changed()

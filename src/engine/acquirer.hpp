@@ -21,6 +21,7 @@
 #include "net/loop.hpp"
 #include <redlock/error.hpp>
 
+#include <optional>
 #include <string_view>
 
 namespace redlock::detail {
@@ -73,6 +74,11 @@ public:
     /// The waiter's time is up: an attempt for it alone counts as it stands. Returns whether that is won, which the waiter hears
     /// in a task.
     [[nodiscard]] bool decide_now(waiter& one);
+    /// Returns since when no majority has been in reach for an operation that began at `started`. Empty: one is, or may be.
+    [[nodiscard]] std::optional<core::instant> outage_since(core::instant started) const
+    {
+        return outage_.since(started);
+    }
     /// Do too few nodes answer, as far as it can be told by now?
     [[nodiscard]] bool lacks_nodes() const;
     /// A waiter that gives up between two attempts for want of nodes finds the reason in the table of its lock. Returns false
@@ -127,6 +133,7 @@ private:
     void on_step(pause_step) override;
     void watch_majority();
     void schedule_pause();
+    [[nodiscard]] std::optional<core::instant> patience_ends() const;
     ///@}
 
     runtime& runtime_;

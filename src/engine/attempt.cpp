@@ -178,7 +178,7 @@ void attempt::decide_lost()
     if (will_claim_again())
         return;
     close();
-    listener_.on_lost(votes_.contended() ? errc::contended : errc::no_quorum);
+    listener_.on_lost(votes_.contended(unreached()) ? errc::contended : errc::no_quorum);
 }
 
 bool attempt::too_late(core::instant now) const
@@ -190,9 +190,17 @@ core::node_set attempt::reached() const
 {
     core::node_set found = asked_;
     found.erase(held_by_others_);
+    found.erase(unreached());
+    return found;
+}
+
+/// Returns the nodes where the vote still waits for a connection.
+core::node_set attempt::unreached() const
+{
+    core::node_set found;
     for (unsigned i = 0; i != nodes().size() && !queued_.empty(); ++i)
         if (queued_.contains(i) && nodes().at(i).state() != node_state::ready)
-            found.erase(i);
+            found.insert(i);
     return found;
 }
 

@@ -170,6 +170,7 @@ private:
     [[nodiscard]] step settle_permits(unsigned node);
     [[nodiscard]] step count_permits(unsigned node);
     [[nodiscard]] step ask_exactly(unsigned node);
+    [[nodiscard]] core::node_set unreached() const;
     void decide_won();
     void decide_lost();
     void close();

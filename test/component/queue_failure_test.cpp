@@ -37,6 +37,35 @@ struct line_failure_fixture : wish_fixture {
             return e;
         }
     }
+    std::unique_ptr<wish> begin_to_want_for(mutex& lock, std::chrono::milliseconds limit)
+    {
+        auto made = std::make_unique<wish>();
+        lock.acquire_for(limit, asio::bind_cancellation_slot(made->stop.slot(),
+                                                             [one = made.get()](error_code ec, lease got) {
+                                                                 one->ended = ec;
+                                                                 one->held = std::move(got);
+                                                             }));
+        return made;
+    }
+    /// A holder, and a client of which two operations wait for its lock; then a long outage begins. The other nodes' connections
+    /// are not made again while it lasts.
+    template <class First, class Second>
+    void let_two_wait_in_outage(First first, Second second)
+    {
+        settings.reconnect.min_delay = settings.reconnect.max_delay = 30s;
+        options.ttl = 10min;
+        contender& holder = add();
+        holder.acquire();
+        (void)until_granted(holder);
+        contender& both = add();
+        before = first(*both.lock);
+        pass(100ms);
+        behind = second(*both.lock);
+        pass(100ms);
+        kill_all_but(where());
+    }
+    std::unique_ptr<wish> before;
+    std::unique_ptr<wish> behind;
     /// Called while the operation waits.
     std::function<void()> meanwhile = [] {};
     semaphore pool(contender& by) { return {*by.locks, "seat", 1, options}; }
@@ -136,6 +165,65 @@ BOOST_AUTO_TEST_CASE(quarantine_of_majority_costs_no_position)
     BOOST_TEST(!all[1]->ended);
     BOOST_TEST(!all[2]->ended);
     BOOST_TEST(all[2]->told->before == std::vector<std::size_t>{1}, boost::test_tools::per_element());
+}
+
+/// The one before it has more patience.
+// rule A8
+BOOST_AUTO_TEST_CASE(operation_without_limit_gives_up_behind_another)
+{
+    contender& one = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.kill(n);
+    before = begin_to_want_for(*one.lock, 1h);
+    behind = begin_to_want(*one.lock);
+    pass(options.retry.outage_patience - 100ms);
+    BOOST_TEST(!behind->ended);
+    pass(2s);
+    BOOST_TEST(!before->ended);
+    BOOST_TEST_REQUIRE(behind->ended.has_value());
+    BOOST_TEST((behind->ended == errc::no_quorum));
+}
+
+/// It has the place of the one before it, and the patience of its own.
+// rules A8 and Q15
+BOOST_AUTO_TEST_CASE(next_operation_without_limit_gives_up_in_its_time)
+{
+    let_two_wait_in_outage([&](mutex& lock) { return begin_to_want_for(lock, 1h); },
+                           [&](mutex& lock) { return begin_to_want(lock); });
+    pass(3s);
+    before->stop.emit(asio::cancellation_type::terminal);
+    pass(options.retry.outage_patience - 3s + 2s);
+    BOOST_TEST_REQUIRE(behind->ended.has_value());
+    BOOST_TEST((behind->ended == errc::no_quorum));
+}
+
+// rule Q15
+BOOST_AUTO_TEST_CASE(next_operation_with_a_limit_keeps_its_place_in_outage)
+{
+    let_two_wait_in_outage([&](mutex& lock) { return begin_to_want(lock); },
+                           [&](mutex& lock) { return begin_to_want_for(lock, 1h); });
+    auto const line = where();
+    pass(3s);
+    before->stop.emit(asio::cancellation_type::terminal);
+    pass(2 * options.retry.outage_patience);
+    BOOST_TEST(!behind->ended);
+    BOOST_TEST(on(line, "seat:redlock-queue").has_value());
+}
+
+/// One node refuses, one is down, and nobody knows yet what the third would say.
+// rules A4 and A8
+BOOST_AUTO_TEST_CASE(node_that_is_never_reached_has_not_refused)
+{
+    contender& one = add();
+    occupy("600000");
+    net.kill(1);
+    net.kill(2, false);
+    before = begin_to_try(*one.lock);
+    (void)until([&] { return before->ended.has_value(); });
+    BOOST_TEST((before->ended == errc::no_quorum));
+    behind = begin_to_want(*one.lock);
+    pass(options.retry.outage_patience + 3s);
+    BOOST_TEST((behind->ended == errc::no_quorum));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,7 +75,8 @@ struct acquirer {
         case step::enter: return enter();
         case step::pause: return begin_pause(false);
         case step::watch: return watch();
-        case step::reschedule: w.timer = true; return;
+        case step::reschedule:
+        case step::retry: w.timer = true; return;
         case step::end_of_pause: return w.position ? watch() : hear(pause_step::vote);
         case step::finish: return finish();
         default: return;
@@ -93,8 +94,7 @@ struct acquirer {
         if (--w.waiters == 0)
             return go(w.state.no_waiter());
         bool const fits = w.state.has_votes() || pauses ? may() : true;
-        if (settle(w.state.next_waiter(fits)) == step::retry)
-            w.timer = true;
+        go(w.state.next_waiter(fits));
     }
     /// A command that is sent may show that a node is gone, which is an event before the call returns.
     void may_find_node_gone()
@@ -107,7 +107,7 @@ struct acquirer {
     void expire()
     {
         w.timer = false;
-        go(w.state.time_is_up(may()));
+        go(w.state.time_is_up(may(), may()));
     }
     void nodes_change() { go(w.state.nodes_changed(may())); }
     void connect()

@@ -148,6 +148,8 @@ BOOST_AUTO_TEST_CASE(lost_attempt_tells_contention_from_outage)
     vote_log one_down(agreement::majority);
     BOOST_TEST(one_down.hear("0f 1d") == ".L");
     BOOST_TEST(one_down.tried.contended());
+    BOOST_TEST(one_down.tried.contended(node_set(1)));
+    BOOST_TEST(!one_down.tried.contended(node_set(2)));
     vote_log two_silent(agreement::majority);
     BOOST_TEST(two_silent.hear("0d t") == ".L");
     BOOST_TEST(!two_silent.tried.contended());
