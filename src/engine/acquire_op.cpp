@@ -8,7 +8,7 @@
 #include "engine/in_words.hpp"
 #include "engine/lease_access.hpp"
 #include "engine/lock_descriptor.hpp"
-#include "engine/multi_waiter.hpp"
+#include "engine/multi_waiter.hpp" // IWYU pragma: keep
 #include "engine/words.hpp"
 #include <redlock/detail/error_access.hpp>
 #include <redlock/error.hpp>

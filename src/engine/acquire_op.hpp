@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "core/instant.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lifecycle.hpp"
 #include "engine/pool.hpp"

@@ -11,7 +11,6 @@
 #include "engine/attempt_limit.hpp"
 #include "engine/key_state.hpp"
 #include "engine/lock_descriptor.hpp"
-#include "engine/node_group.hpp"
 #include "engine/pause.hpp"
 #include "engine/poll_pause.hpp"
 #include "engine/pool.hpp"

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <new>
 #include <utility>
 
 // How a lease ends: lost, given up, passed on, or left to another client, and how that one goes on with it.

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <new>
 #include <utility>
 
 // The readers of one client that share a key (docs/protocol.md, rule S18).
