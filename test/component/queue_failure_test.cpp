@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(next_operation_with_a_limit_keeps_its_place_in_outage)
 }
 
 /// One node refuses, one is down, and nobody knows yet what the third would say.
-// rules A4 and A8
+// rules A5 and A8
 BOOST_AUTO_TEST_CASE(node_that_is_never_reached_has_not_refused)
 {
     contender& one = add();
