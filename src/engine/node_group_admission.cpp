@@ -120,9 +120,11 @@ bool node_group::admit(unsigned node, lock_descriptor const& lock, node_report& 
 void node_group::explain(unsigned node, lock_descriptor const& lock, node_report& row)
 {
     if (states_[node] == node_state::ready)
-        (void)has_waited(node, lock, row);
-    else
-        report_failure(nodes_[node]->last_failure(), row);
+        return void(has_waited(node, lock, row));
+    net::failure const& last = nodes_[node]->last_failure();
+    report_failure(last, row);
+    if (last.detail.empty())
+        describe(row, [] { return "still connecting"; });
 }
 
 /// A marker that was missed is asked for again.

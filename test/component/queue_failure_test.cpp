@@ -106,6 +106,17 @@ BOOST_AUTO_TEST_CASE(waiter_for_permits_was_kept_out_by_others)
     BOOST_TEST(contains(told.what(), "timed out after 500 ms and 0 attempts; last: contended"), told.what());
 }
 
+/// No connection has failed yet.
+BOOST_AUTO_TEST_CASE(operation_that_ends_before_the_connections_says_so)
+{
+    contender& one = add();
+    lock_error const told = time_out(*one.lock, 1ms);
+    BOOST_TEST((told.last_failure() == errc::no_quorum), told.what());
+    BOOST_TEST_REQUIRE(told.outcomes().size() == net.size(), told.what());
+    for (node_outcome const& row : told.outcomes())
+        BOOST_TEST(row.detail == "still connecting", told.what());
+}
+
 /// The waiter notices it when it checks the nodes, every two seconds.
 BOOST_AUTO_TEST_CASE(waiter_whose_nodes_went_was_kept_out_by_outage)
 {
