@@ -154,7 +154,7 @@ private:
     void await_queue_node();
     void heed_queue_node();
     [[nodiscard]] step ask_the_rest();
-    [[nodiscard]] step ask(unsigned node, draft const& vote);
+    [[nodiscard]] step ask(unsigned node);
     void write_back();
     [[nodiscard]] step count(node_answer const&);
     void on_vote(node_answer const&);

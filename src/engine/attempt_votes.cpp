@@ -18,7 +18,7 @@ template class round<attempt>;
 // rule W3
 void attempt::ask_meeting_node_first(unsigned node)
 {
-    auto const then = ask(node, make_draft(vote_request(), nullptr));
+    auto const then = ask(node);
     meeting_node_first_ = then == step::pending && asked_.contains(node);
     if (meeting_node_first_)
         return runtime_.loop().schedule_after(*this, runtime_.first_answer_timeout(config_->node_timeout));
@@ -82,7 +82,7 @@ void attempt::claim_again()
         if (!where.contains(i))
             continue;
         rows_[i].clear();
-        verdict = std::max(verdict, ask(i, make_draft(vote_request(), nullptr)));
+        verdict = std::max(verdict, ask(i));
     }
     await_answers();
     act_on(verdict);
@@ -91,17 +91,14 @@ void attempt::claim_again()
 attempt::step attempt::ask_the_rest()
 {
     auto verdict = step::pending;
-    runtime::draft_buffer const buffer(runtime_);
-    draft const asked = make_draft(vote_request(), buffer.text);
-    core::node_set at_once = nodes().admitted(*lock_);
-    at_once.erase(asked_);
-    at_once.erase(votes_.answered());
-    asked_.insert(send_at_once(asked, at_once));
-    if (asked_ == nodes().all())
+    bool const asks_all = asked_.empty() && votes_.answered().empty();
+    if (asks_all && nodes().admitted(*lock_) == nodes().all() && send_to_all(vote_request())) {
+        asked_ = nodes().all();
         return verdict;
+    }
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (!asked_.contains(i) && !votes_.has_answered(i))
-            verdict = std::max(verdict, ask(i, asked));
+            verdict = std::max(verdict, ask(i));
     return verdict;
 }
 
@@ -121,13 +118,13 @@ void attempt::append_for(unsigned node, std::string& out, kind::request what, re
     config_->commands->append(out, what, args, form);
 }
 
-attempt::step attempt::ask(unsigned node, draft const& vote)
+attempt::step attempt::ask(unsigned node)
 {
     if (nodes().admit(node, *lock_, rows_[node])) {
         asked_.insert(core::node_set(node));
         if (nodes().at(node).state() != node_state::ready)
             queued_.insert(node);
-        send(nodes().at(node), vote);
+        send(node, vote_request());
         return step::pending;
     }
     tell_vote(node, rows_[node]);
@@ -312,7 +309,7 @@ attempt::step attempt::fail_vote(unsigned node, kind::request what, net::failure
 {
     if (why.unsent && what == vote_request()) {
         asked_.erase(node); // nothing to take back
-        return ask(node, make_draft(vote_request(), nullptr));
+        return ask(node);
     }
     if (rows_[node].result == node_result::pending)
         report_failure(why, rows_[node]);

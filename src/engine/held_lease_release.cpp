@@ -89,16 +89,13 @@ void held_lease::release_late(core::node_set where, kind::request what)
 
 void held_lease::release_on(core::node_set where, kind::request what)
 {
-    runtime::draft_buffer const buffer(on());
-    draft const release = make_draft(what, buffer.text);
-    core::node_set const sent = send_at_once(release, where);
-    if (sent == where)
+    if (where == nodes().all() && send_to_all(what))
         return;
     for (unsigned i = 0; i != nodes().size(); ++i) {
         net::node& to = nodes().at(i);
-        if (sent.contains(i) || !where.contains(i))
+        if (!where.contains(i))
             continue;
-        to.ensure_can_release() ? send(to, release) : fail_release(i, to.last_failure());
+        to.ensure_can_release() ? send(i, what) : fail_release(i, to.last_failure());
     }
 }
 

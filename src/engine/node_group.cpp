@@ -30,8 +30,8 @@ node_group::node_group(environment& its, group_listener& listener)
 {
     client_settings const& given = its.settings();
     for (unsigned i = 0; i != given.peers.size(); ++i) {
-        nodes_.push_back(std::make_unique<net::node>(its.loop(), static_cast<net::node_listener&>(*this), i,
-                                                     given.peers[i], given.terms[i]));
+        nodes_.push_back(std::make_unique<net::node>(its.loop(), static_cast<net::node_listener&>(*this),
+                                                     to_all_, i, given.peers[i], given.terms[i]));
         markers_.push_back(
             std::make_unique<marker>(its, *nodes_[i], admissions_, static_cast<marker_listener&>(*this)));
     }

@@ -11,6 +11,7 @@
 #include "engine/node_report.hpp"
 #include "engine/node_table.hpp"
 #include "engine/warnings.hpp"
+#include "net/broadcast.hpp"
 #include "net/connect.hpp"
 #include "net/node.hpp"
 #include "redis/resp.hpp"
@@ -65,6 +66,7 @@ public:
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
     [[nodiscard]] core::node_set all() const { return core::node_set::first(size()); }
     [[nodiscard]] net::node& at(unsigned node) { return *nodes_[node]; }
+    [[nodiscard]] net::broadcast& to_all() { return to_all_; }
     [[nodiscard]] marker& marker_of(unsigned node) { return *markers_[node]; }
     /// Any thread.
     [[nodiscard]] std::vector<node_status> statuses() const
@@ -186,6 +188,7 @@ private:
     environment& environment_;
     group_listener& listener_;
     message_listener* messages_ = nullptr;
+    net::broadcast to_all_;
     std::vector<std::unique_ptr<net::node>> nodes_;
     std::vector<std::unique_ptr<marker>> markers_;
     admissions admissions_;

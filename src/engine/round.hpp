@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "core/memory.hpp"
-#include "core/tally.hpp"
 #include "engine/node_group.hpp"
 #include "kind/kind.hpp"
+#include "net/broadcast.hpp"
 #include "net/connect.hpp"
 #include "net/node.hpp"
 #include "redis/command.hpp"
@@ -63,55 +62,25 @@ protected:
         send(to, what, native_for(to, what).value_or(redis::script_form::text));
     }
 
-    /// The same command for several nodes.
-    struct draft {
-        kind::request what;
-        bool marked;
-        bool native;             ///< if the server compares by itself
-        redis::script_form form; ///< no text: that is long
-        std::uint32_t tag;
-        redis::script const* script; ///< null: a command
-        /// Up to the marker. Null: there is no room, and it is written for each node.
-        std::string const* bytes;
-    };
-    /// \param room for its bytes; must outlive the draft; may be null
-    [[nodiscard]] draft make_draft(kind::request what, std::string* room) noexcept
+    /// Sends the same command to all nodes, if all can be asked now, and in the same form. False: nothing is sent.
+    [[nodiscard]] bool send_to_all(kind::request what)
     {
-        kind::lock_kind const& type = self().type();
-        // Nodes are alike, as a rule.
-        auto const form = native_for(self().nodes().at(0), what).value_or(redis::script_form::hash);
-        auto const write = [&] {
-            room->clear();
-            self().append(*room, what, form);
-        };
-        if (room && !core::if_memory_allows(write))
-            room = nullptr;
-        return {what, type.marks(what), type.native(what), form, tag(what, form), type.script(what), room};
-    }
-    void send(net::node& to, draft const& command)
-    {
-        if (!command.bytes || !is_told_so(to, command))
-            return send(to.index(), command.what);
-        to.output().append(*command.bytes);
-        await(to, command.tag, command.marked);
-    }
-    /// Sends to the nodes that can be asked without delay. Usually all of them can.
-    /// \return these nodes
-    [[nodiscard]] core::node_set send_at_once(draft const& command, core::node_set where)
-    {
-        core::node_set sent;
-        if (!command.bytes || command.marked)
-            return sent;
         node_group& group = self().nodes();
-        for (unsigned i = 0, size = group.size(); i != size; ++i) {
-            net::node& to = group.at(i);
-            if (!where.contains(i) || !to.fast_path_ready() || !is_told_so(to, command))
-                continue;
-            to.output().append(*command.bytes);
-            await(to, command.tag, false);
-            sent.insert(i);
-        }
-        return sent;
+        auto const form = form_for(group.at(0), what);
+        if (self().type().marks(what) || form == redis::script_form::text) // which is long
+            return false;
+        for (unsigned i = 0; i != group.size(); ++i)
+            if (!group.at(i).ensure_can_take_broadcast() || form_for(group.at(i), what) != form)
+                return false;
+        net::broadcast& all = group.to_all();
+        if (!all.reserve(net::node::spare_output))
+            return false;
+        self().append(all.output(), what, form);
+        if (outstanding_ == 0)
+            self().on_busy();
+        outstanding_ += group.size();
+        all.expect(*this, tag(what, form));
+        return true;
     }
 
     /// Sends again a release that failed unsent because it waited for a connection. Returns false if the node is away.
@@ -161,26 +130,16 @@ private:
         auto const* const script = self().type().script(what);
         return script ? to.form(*script, self().type().native(what)) : redis::script_form::hash;
     }
-    [[nodiscard]] static bool is_told_so(net::node const& to, draft const& command)
-    {
-        return !command.script || to.form(*command.script, command.native) == command.form;
-    }
-
     [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
 
     void send(net::node& to, kind::request what, redis::script_form form, std::uint32_t mark = 0)
     {
         self().append_for(to.index(), to.output(), what, form);
-        await(to, tag(what, form) | mark, self().type().marks(what));
-    }
-
-    void await(net::node& to, std::uint32_t tag, bool marked)
-    {
-        if (marked)
+        if (self().type().marks(what))
             kind::append_marker(to.output(), self().nodes().marker_of(to.index()).text());
         if (outstanding_++ == 0)
             self().on_busy();
-        to.expect(*this, tag);
+        to.expect(*this, tag(what, form) | mark);
     }
 
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply) final

@@ -35,31 +35,9 @@ public:
         : its(std::move(executor), std::move(settings), std::move(on)), nodes(its, listener), backlog(nodes),
           life(its.loop(), nodes, backlog, closer), rollbacks(its, nodes, backlog, life),
           registry(its, nodes), lease_blocks(lease_size), limit(its.loop())
-    {
-        for (std::string& each : drafts_)
-            each.reserve(longest_draft);
-    }
+    {}
 
     [[nodiscard]] net::loop& loop() { return its.loop(); }
-
-    /// A buffer for a command that goes to several nodes. A command that is sent meanwhile, because a connection broke,
-    /// gets the second buffer. A deeper one gets none.
-    class draft_buffer {
-    public:
-        explicit draft_buffer(runtime& on) : depth_(on.drafting_)
-        {
-            text = depth_ < on.drafts_.size() ? &on.drafts_[depth_] : nullptr;
-            ++depth_;
-        }
-        draft_buffer(draft_buffer const&) = delete;
-        draft_buffer& operator=(draft_buffer const&) = delete;
-        ~draft_buffer() { --depth_; }
-
-        std::string* text;
-
-    private:
-        std::size_t& depth_;
-    };
 
     /// Smoothed time from asking to being granted or refused: the unit of back-off.
     [[nodiscard]] core::duration round_trip() const { return round_trip_; }
@@ -104,10 +82,6 @@ public:
     attempt_limit limit;
 
 private:
-    static constexpr std::size_t longest_draft = std::size_t{4} * 1024;
-
-    std::array<std::string, 2> drafts_;
-    std::size_t drafting_ = 0;
     core::duration round_trip_{};
 };
 

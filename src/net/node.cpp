@@ -21,11 +21,13 @@ constexpr std::size_t first_queue_size = 64;
 
 } // namespace
 
-node::node(loop& l, node_listener& listener, unsigned index, std::shared_ptr<peer const> to,
-           node_terms const& terms)
-    : loop_(l), listener_(listener), peer_(std::move(to)), terms_(terms), awaited_(first_queue_size),
-      in_(first_input_size), index_(index)
-{}
+node::node(loop& l, node_listener& listener, broadcast& shared, unsigned index,
+           std::shared_ptr<peer const> to, node_terms const& terms)
+    : loop_(l), listener_(listener), broadcast_(shared), peer_(std::move(to)), terms_(terms),
+      awaited_(first_queue_size), in_(first_input_size), index_(index)
+{
+    broadcast_.add(*this);
+}
 
 node::~node()
 {
@@ -60,6 +62,7 @@ bool node::connect_to_send()
 
 bool node::connect_to_release()
 {
+    broadcast_.hand_over();
     return !closed_ && awaited_.size() < max_queue_size_with_releases &&
            out_.size() < max_output_with_releases && come_near() && reserve_capacity();
 }
@@ -105,23 +108,46 @@ bool node::was_silent() const
 
 void node::begin_batch()
 {
-    if (awaited_.size() == 1) {
-        answered_ = loop_.now();
-        set_timer();
-    }
+    if (awaited_.size() == 1)
+        begin_wait();
     flush_soon();
 }
 
-/// At the end of this turn.
-void node::flush_soon()
+void node::begin_wait()
 {
-    if (!std::exchange(dirty_, true))
-        loop_.enqueue(static_cast<flushable&>(*this));
+    answered_ = loop_.now();
+    set_timer();
+}
+
+void node::take_over(std::string_view bytes, std::span<awaited_reply const> replies, bool writes) noexcept
+{
+    bool const first = awaited_.empty();
+    if (writes && out_.empty() && stream_)
+        bytes.remove_prefix(stream_->write_now(bytes));
+    out_.append(bytes);
+    awaited_.insert(awaited_.end(), replies.begin(), replies.end());
+    if (first)
+        begin_wait();
+}
+
+void broadcast::begin() noexcept
+{
+    for (node* const each : nodes_)
+        each->flush_soon();
+}
+
+void broadcast::end(bool writes) noexcept
+{
+    for (node* const each : nodes_)
+        each->take_over(bytes_, awaited_, writes);
+    bytes_.clear();
+    awaited_.clear();
 }
 
 /// If a flush fails half-way, the stream ends: the next connection begins anew.
 void node::flush() noexcept
 {
+    broadcast_.write();
     dirty_ = false;
     bytes_limit_ = 0;
     if (!connected())
@@ -231,7 +257,7 @@ void node::deliver(std::span<redis::resp_node const> message)
     if (answerable_ == 0) // counting on would give every later reply to the wrong command
         return down(node_result::unreachable, "a reply that nobody asked for");
     --answerable_;
-    awaited const next = awaited_.front();
+    awaited_reply const next = awaited_.front();
     awaited_.pop_front();
     if (next.sink == &check_)
         return on_time(redis::body(message));

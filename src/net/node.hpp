@@ -4,6 +4,7 @@
 #include "core/instant.hpp"
 #include "core/reconnection.hpp"
 #include "core/timer_wheel.hpp"
+#include "net/broadcast.hpp"
 #include "net/connect.hpp"
 #include "net/loop.hpp"
 #include "net/machine.hpp"
@@ -26,6 +27,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::net {
@@ -85,7 +87,7 @@ enum class service : std::uint8_t { off, asked, refused };
 /// command is never sent twice.
 class node final : private stream_listener, private connect_listener, private flushable {
 public:
-    node(loop&, node_listener&, unsigned index, std::shared_ptr<peer const>, node_terms const&);
+    node(loop&, node_listener&, broadcast&, unsigned index, std::shared_ptr<peer const>, node_terms const&);
     node(node const&) = delete;
     node& operator=(node const&) = delete;
     ~node();
@@ -101,15 +103,39 @@ public:
     /// As `ensure_can_send()`, for releases, which have a larger queue than votes.
     [[nodiscard]] bool ensure_can_release() { return fast_path_ready() || connect_to_release(); }
 
+    /// May a broadcast be sent?
+    [[nodiscard]] bool ensure_can_take_broadcast()
+    {
+        return fast_path_ready() || (state_ == node_state::ready && connect_to_release() &&
+                                     state_ == node_state::ready && has_capacity());
+    }
+    /// Takes over what was sent to all nodes.
+    /// \param writes also writes it, if nothing stands before it
+    void take_over(std::string_view bytes, std::span<awaited_reply const>, bool writes) noexcept;
+    /// At the end of this turn.
+    void flush_soon()
+    {
+        if (!std::exchange(dirty_, true))
+            loop_.enqueue(static_cast<flushable&>(*this));
+    }
+
     /// True if the connection is certainly usable: replies are being read, and there is room for more.
     [[nodiscard]] bool fast_path_ready() const
     {
-        return state_ == node_state::ready && (reading_ || !awaited_.empty()) && has_capacity() &&
-               terms_.longest_silence == core::duration::zero();
+        return state_ == node_state::ready && (reading_ || !awaited_.empty() || broadcast_.commands() != 0) &&
+               has_capacity() && terms_.longest_silence == core::duration::zero();
     }
 
+    /// More than is ever appended without asking for room again: the longest script, the marker's script, and a
+    /// leader's extension, with the longest names and value.
+    static constexpr std::size_t spare_output = redis::longest_script + std::size_t{16} * 1024;
+
     /// To send a command, append its bytes to `output()`, then call `expect`. Only after `ensure_can_send()`.
-    [[nodiscard]] std::string& output() { return out_; }
+    [[nodiscard]] std::string& output()
+    {
+        broadcast_.hand_over();
+        return out_;
+    }
     void expect(reply_sink& sink, std::uint32_t tag)
     {
         awaited_.push_back({&sink, tag});
@@ -189,9 +215,6 @@ private:
     /// have a larger queue than votes.
     static constexpr std::size_t max_queue_size = std::size_t{1} << 17;
     static constexpr std::size_t max_queue_size_with_releases = 4 * max_queue_size;
-    /// More than is ever appended without asking for room again: the longest script, the marker's script, and a
-    /// leader's extension, with the longest names and value.
-    static constexpr std::size_t spare_output = redis::longest_script + std::size_t{16} * 1024;
     static constexpr std::size_t spare_places = 8;
     /// The same limits in bytes, for long commands.
     static constexpr std::size_t max_output = std::size_t{32} << 20U;
@@ -199,10 +222,6 @@ private:
     /// The limit of unread bytes for pushes: beyond it a new connection is made.
     static constexpr std::size_t most_unread = std::size_t{1} << 20U;
 
-    struct awaited {
-        reply_sink* sink;
-        std::uint32_t tag;
-    };
     struct clock : core::timer {
         explicit clock(node& n) : owner(n) {}
         void expire() override { owner.on_timer(); }
@@ -244,12 +263,13 @@ private:
     void fail_soon();
     void lost_connection(error_code);
     void begin_batch();
-    void flush_soon();
+    void begin_wait();
     [[nodiscard]] bool connect_to_send();
     [[nodiscard]] bool connect_to_release();
     [[nodiscard]] bool has_capacity() const
     {
-        return awaited_.size() < places_limit_ && out_.size() < bytes_limit_;
+        return awaited_.size() + broadcast_.commands() < places_limit_ &&
+               out_.size() + broadcast_.bytes() < bytes_limit_;
     }
     [[nodiscard]] bool reserve_capacity() noexcept;
     void fail_unsent();
@@ -296,6 +316,7 @@ private:
 
     loop& loop_;
     node_listener& listener_;
+    broadcast& broadcast_;
     std::shared_ptr<peer const> peer_;
     node_terms terms_;
     clock timer_{*this};
@@ -308,7 +329,7 @@ private:
     std::shared_ptr<connector> connector_;
     std::shared_ptr<stream> stream_;
     std::string out_;
-    boost::circular_buffer<awaited> awaited_;
+    boost::circular_buffer<awaited_reply> awaited_;
     std::vector<char> in_;
     std::size_t in_used_ = 0;
     std::size_t worked_off_ = 0; ///< bytes in `in_` that have been handled

@@ -14,6 +14,7 @@ namespace redlock::net {
 
 void node::close()
 {
+    broadcast_.hand_over();
     closed_ = true;
     bool const unsent = !stream_; // nothing is written before the handshake is over
     due_.reset();
@@ -142,6 +143,7 @@ void node::on_connect_failed(failure why)
 // rule A7
 void node::down(failure why)
 {
+    broadcast_.hand_over();
     cancel_connector();
     if (stream_)
         std::exchange(stream_, nullptr)->close();
@@ -167,7 +169,7 @@ void node::down(failure why)
 void node::fail_all(failure const& why)
 {
     for (std::size_t left = awaited_.size(); left != 0; --left) {
-        awaited const next = awaited_.front();
+        awaited_reply const next = awaited_.front();
         awaited_.pop_front();
         next.sink->on_failure(index_, next.tag, why);
     }
@@ -177,11 +179,12 @@ void node::fail_all(failure const& why)
 /// state of tracking stays valid, and the answer to a subscription must be recognised.
 void node::discount_awaited()
 {
+    broadcast_.hand_over();
     std::size_t const count = awaited_.size(); // sinks may send again
     for (std::size_t i = 0; i != count; ++i) {
         if (awaited_[i].sink == &tracking_sink_ || awaited_[i].sink == &subscription_sink_)
             continue;
-        awaited const next = std::exchange(awaited_[i], {&drain_, 0});
+        awaited_reply const next = std::exchange(awaited_[i], {&drain_, 0});
         next.sink->on_failure(index_, next.tag, {node_result::quarantined});
     }
 }

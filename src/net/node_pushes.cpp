@@ -29,7 +29,7 @@ void node::track()
 {
     if (!begin_service(tracking_))
         return;
-    redis::append_command(out_, {"CLIENT", "TRACKING", "ON", "NOLOOP"});
+    redis::append_command(output(), {"CLIENT", "TRACKING", "ON", "NOLOOP"});
     expect(tracking_sink_, 0);
 }
 
@@ -39,9 +39,9 @@ void node::subscribe(std::string_view channel)
         channel_ = channel;
     if (!begin_service(subscription_))
         return;
-    redis::append_command(out_, {"PUBLISH", channel_, ""}); // nobody receives it: is it permitted?
+    redis::append_command(output(), {"PUBLISH", channel_, ""}); // nobody receives it: is it permitted?
     expect(publication_sink_, 0);
-    redis::append_command(out_, {"SUBSCRIBE", channel_});
+    redis::append_command(output(), {"SUBSCRIBE", channel_});
     expect(subscription_sink_, 0);
 }
 

@@ -138,11 +138,11 @@ void node::ask_time()
 {
     checking_ = true;
     checked_ = loop_.now();
-    redis::append_command(out_, {"TIME"});
+    redis::append_command(output(), {"TIME"});
     expect(check_, 0);
     if (!facts_.group)
         return;
-    redis::append_command(out_, {"INFO"});
+    redis::append_command(output(), {"INFO"});
     expect(info_sink_, 0);
 }
 

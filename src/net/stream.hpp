@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace redlock::net {
 
@@ -50,6 +51,9 @@ public:
     virtual void start_read(boost::asio::mutable_buffer) = 0;
     /// Writes what can be written now and removes it from `out`; `on_writable` follows if something is left.
     virtual void flush(std::string& out) = 0;
+    /// Writes what can be written now of bytes that come behind all others. Returns how many: none if others wait, or the
+    /// connection has failed.
+    [[nodiscard]] virtual std::size_t write_now(std::string_view) { return 0; }
     /// Is there something to read: bytes, or the end of the stream?
     [[nodiscard]] virtual bool readable() = 0;
     /// Has the peer hung up, whatever is still to be read?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "world/link.hpp"
 
+#include "core/memory.hpp"
 #include "net/coroutine.hpp"
 #include "net/machine.hpp"
 #include "world/timeline.hpp"
@@ -260,6 +261,14 @@ void sim_stream::start_read(asio::mutable_buffer into)
         if (listener_)
             listener_->on_read(ec, bytes);
     });
+}
+
+std::size_t sim_stream::write_now(std::string_view bytes)
+{
+    if (writing_ || !link_ || link_->broken())
+        return 0;
+    std::size_t const size = taken_of(bytes.size());
+    return core::if_memory_allows([&] { link_->send(std::string(bytes.substr(0, size))); }) ? size : 0;
 }
 
 void sim_stream::flush(std::string& out)

@@ -98,6 +98,7 @@ public:
     void read(boost::asio::mutable_buffer, net::resumption) override;
     void write(boost::asio::const_buffer, net::resumption) override;
     void start_read(boost::asio::mutable_buffer) override;
+    std::size_t write_now(std::string_view) override;
     void flush(std::string& out) override;
     [[nodiscard]] bool readable() override { return link_ && (!link_->arrived.empty() || link_->ended); }
     [[nodiscard]] bool hung_up() override { return !link_ || link_->ended.failed(); }

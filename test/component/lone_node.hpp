@@ -49,7 +49,7 @@ struct counting_sink : net::reply_sink, net::node_listener {
 struct lone_node {
     lone_node(boost::asio::io_context& context, redis::endpoint where,
               net::node_terms const& terms = patient())
-        : loop(running_on(context)), node(*loop, sink, 0, peer_at(std::move(where)), terms)
+        : loop(running_on(context)), node(*loop, sink, shared, 0, peer_at(std::move(where)), terms)
     {}
     static net::node_terms patient()
     {
@@ -59,6 +59,7 @@ struct lone_node {
 
     std::shared_ptr<net::loop> loop;
     counting_sink sink;
+    net::broadcast shared;
     net::node node;
 
 private:

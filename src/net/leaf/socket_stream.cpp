@@ -130,12 +130,18 @@ public:
         return socket_.receive(into, socket::message_peek, ec);
     }
 
+    std::size_t write_now(std::string_view bytes) override
+    {
+        error_code ignored; // a flush of the rest finds it again
+        return writing_ ? 0 : write_some(bytes, ignored);
+    }
+
     void flush(std::string& out) override
     {
         if (writing_)
             return;
         error_code ec;
-        std::size_t const written = write_now(out, ec);
+        std::size_t const written = write_some(out, ec);
         if (written == out.size()) {
             out.clear();
             return;
@@ -158,15 +164,15 @@ public:
     {
         listener_ = nullptr;
         error_code ignored;
-        rest.erase(0, write_now(rest, ignored));
+        rest.erase(0, write_some(rest, ignored));
         part(std::static_pointer_cast<socket_stream>(shared_from_this()), std::move(rest));
     }
 
 private:
-    std::size_t write_now(std::string const& out, error_code& ec)
+    std::size_t write_some(std::string_view bytes, error_code& ec)
     {
         stop_blocking(ec);
-        return socket_.write_some(asio::buffer(out), ec);
+        return socket_.write_some(asio::buffer(bytes), ec);
     }
 
     /// Said once, and after the connection is set up: each time it would be a system call.
