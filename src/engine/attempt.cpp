@@ -104,8 +104,9 @@ void attempt::begin(std::shared_ptr<lock_descriptor> const& lock)
     if (type().counts())
         proposal_ = core::proposal(lock_->key->highest_number(), runtime_.loop().machine().wall_clock());
     votes_ = core::attempt(type().agreement, nodes().size(), runtime_.loop().now());
-    for (node_report& row : rows_)
-        row.clear();
+    for (unsigned i = 0; i != rows_.size() && rows_written_; ++i)
+        rows_[i].clear();
+    rows_written_ = false;
 }
 
 // rule V4
@@ -115,7 +116,7 @@ void attempt::time_out()
         return act_on(then);
     for (unsigned i = 0; i != nodes().size(); ++i)
         if (votes_.awaits(i)) {
-            rows_[i].result = node_result::timed_out;
+            row_of(i).result = node_result::timed_out;
             tell_vote(i, rows_[i]);
         }
     act_on(votes_.time_out());
@@ -209,7 +210,7 @@ core::node_set attempt::roll_back()
 {
     close();
     choice_.reset();
-    lock_->key->publish(rows_);
+    lock_->key->publish(all_rows());
     core::node_set perhaps = asked_;
     if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
         perhaps.erase(held_by_others_);
@@ -223,10 +224,19 @@ core::node_set attempt::roll_back()
     return perhaps;
 }
 
+std::vector<node_report>& attempt::all_rows()
+{
+    core::node_set const granted = type().counts() ? core::node_set() : votes_.holders();
+    for (unsigned i = 0; i != rows_.size(); ++i)
+        if (granted.contains(i) && rows_[i].result == node_result::pending)
+            row_of(i).result = node_result::granted;
+    return rows_;
+}
+
 void attempt::tell_of_nodes(lock_descriptor const& lock)
 {
     for (unsigned i = 0; i != nodes().size(); ++i) {
-        rows_[i].clear();
+        row_of(i).clear();
         nodes().explain(i, lock, rows_[i]);
     }
     lock.key->publish(rows_);
@@ -235,7 +245,7 @@ void attempt::tell_of_nodes(lock_descriptor const& lock)
 boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_descriptor> const& lock,
                                                      unsigned attempts, core::duration waited)
 {
-    lock_->key->publish_success(rows_);
+    rows_written_ ? lock_->key->publish_success(all_rows()) : lock_->key->publish_grants(votes_.holders());
     if (permits_)
         permits_->assign(choice_->set());
     lease_ = ::new (std::exchange(block_, nullptr))

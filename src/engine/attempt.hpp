@@ -110,7 +110,7 @@ public:
             runtime_.measured(core::elapsed(votes_.sent(), now));
     }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
-    [[nodiscard]] std::vector<node_report>& rows() { return rows_; }
+    /// Returns what the nodes said, but for some of the grants.
     [[nodiscard]] std::vector<node_report> const& rows() const { return rows_; }
     /// Returns the nodes where another client has the lock.
     [[nodiscard]] core::node_set held_by_others() const { return held_by_others_; }
@@ -158,11 +158,18 @@ private:
     void write_back();
     [[nodiscard]] step count(node_answer const&);
     void on_vote(node_answer const&);
+    [[nodiscard]] bool needs_no_row(node_answer const&) const;
+    [[nodiscard]] node_report& row_of(unsigned node)
+    {
+        rows_written_ = true;
+        return rows_[node];
+    }
+    [[nodiscard]] std::vector<node_report>& all_rows();
     void fill(node_report& row, node_answer const&) const;
     void on_late_vote(node_answer const&);
     [[nodiscard]] step fail_vote(unsigned node, kind::request, net::failure const&);
     void act_on(step);
-    void act_on_vote(unsigned node, step);
+    void act_on_vote(node_result said, step);
     void on_permits(node_answer const&, kind::grant const&);
     void on_late_permits(node_answer const&);
     [[nodiscard]] step stop_awaiting_chooser();
@@ -192,6 +199,7 @@ private:
     core::attempt votes_{core::agreement::majority, 0, {}};
     std::shared_ptr<lock_descriptor> lock_;
     std::vector<node_report> rows_;
+    bool rows_written_ = false;              ///< since the attempt began
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants
     core::node_set asked_;
     core::node_set

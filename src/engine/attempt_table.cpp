@@ -46,7 +46,12 @@ void attempt_table::publish_success(std::mutex& guard, std::vector<node_report>&
 {
     if (std::ranges::any_of(rows, says_more_than_a_grant))
         return publish(guard, rows);
-    granted_.store(grants(rows), std::memory_order_relaxed);
+    publish_grants(guard, grants(rows));
+}
+
+void attempt_table::publish_grants(std::mutex& guard, core::node_set granted) noexcept
+{
+    granted_.store(granted, std::memory_order_relaxed);
     if (!has_table()) // written here alone
         return;
     std::scoped_lock const held(guard);

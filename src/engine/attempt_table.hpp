@@ -23,6 +23,7 @@ public:
     void publish(std::mutex& guard, std::vector<node_report>& rows) noexcept;
     /// The same of an attempt that was won. If nodes did nothing but grant it, only which ones is kept.
     void publish_success(std::mutex& guard, std::vector<node_report>& rows) noexcept;
+    void publish_grants(std::mutex& guard, core::node_set granted) noexcept;
     /// \param nodes their number
     void note_holder(std::mutex& guard, unsigned node, unsigned nodes, kind::key_observation const&) noexcept;
     /// \param nodes their names, in order

@@ -120,7 +120,7 @@ void attempt::append_for(unsigned node, std::string& out, kind::request what, re
 
 attempt::step attempt::ask(unsigned node)
 {
-    if (nodes().admit(node, *lock_, rows_[node])) {
+    if (nodes().admit(node, *lock_, row_of(node))) {
         asked_.insert(core::node_set(node));
         if (nodes().at(node).state() != node_state::ready)
             queued_.insert(node);
@@ -168,10 +168,11 @@ void attempt::on_permits(node_answer const& got, kind::grant const& given)
         lock_->key->note_number(given.number);
     if (!open_)
         return on_late_permits(got);
-    fill(rows_[got.node], got);
+    node_report& row = row_of(got.node);
+    fill(row, got);
     if (choice_->is_awaited())
         await_queue_node();
-    act_on_vote(got.node, step::pending);
+    act_on_vote(row.result, step::pending);
 }
 
 void attempt::on_late_permits(node_answer const& got)
@@ -247,13 +248,21 @@ void attempt::count_answer(node_answer const& got)
 // rules A5 and K2
 void attempt::on_vote(node_answer const& got)
 {
-    node_report& row = rows_[got.node];
-    fill(row, got);
     auto const then = count(got);
+    if (needs_no_row(got))
+        return act_on_vote(node_result::granted, then);
+    node_report& row = row_of(got.node);
+    fill(row, got);
     if (row.result == node_result::held_by_other)
         held_by_others_.insert(got.node);
     tell_vote(got.node, row);
-    act_on_vote(got.node, then);
+    act_on_vote(row.result, then);
+}
+
+/// The votes know the grants.
+bool attempt::needs_no_row(node_answer const& got) const
+{
+    return got.answer.what == kind::answer::meaning::granted && !type().counts() && !runtime_.its.watcher();
 }
 
 /// Does not count the vote, but remembers the node's answer (rule H5).
@@ -301,7 +310,8 @@ void attempt::on_silence(unsigned node, kind::request what, bool late, net::fail
         return;
     if (what == kind::request::write_back)
         return act_on(votes_.wrote_back(node, core::vote::failed));
-    act_on_vote(node, fail_vote(node, what, why));
+    auto const then = fail_vote(node, what, why);
+    act_on_vote(rows_[node].result, then);
 }
 
 /// A vote that waited for a connection to a young node has not been sent: the node may be old enough for this lock.
@@ -312,17 +322,17 @@ attempt::step attempt::fail_vote(unsigned node, kind::request what, net::failure
         return ask(node);
     }
     if (rows_[node].result == node_result::pending)
-        report_failure(why, rows_[node]);
+        report_failure(why, row_of(node));
     tell_vote(node, rows_[node]);
     return votes_.voted(node, core::vote::failed);
 }
 
 /// A refusal by the meeting node means that a rival was there first. This attempt gives way, so that one of the two succeeds.
-void attempt::act_on_vote(unsigned node, step then)
+void attempt::act_on_vote(node_result said, step then)
 {
     if (!meeting_node_first_ || then != step::pending)
         return act_on(then);
-    switch (rows_[node].result) {
+    switch (said) {
     case node_result::pending: return; // it is asked again
     case node_result::granted: return ask_all();
     case node_result::held_by_other: return act_on(votes_.give_way());

@@ -255,6 +255,8 @@ void key_queue::lease_ended(held_lease const& held)
 /// Collects them first, because what is told may end some of them.
 void key_queue::for_each_acquirer(auto const& tell)
 {
+    if (queue_.empty())
+        return;
     std::array<acquirer*, most_turns> its{};
     std::size_t count = 0;
     for (waiter& each : queue_) {

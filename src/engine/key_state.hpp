@@ -68,6 +68,8 @@ public:
     ///@{
     void publish(std::vector<node_report>& rows) noexcept { table_.publish(tables(), rows); }
     void publish_success(std::vector<node_report>& rows) noexcept { table_.publish_success(tables(), rows); }
+    /// The same for an attempt of which nothing else is known.
+    void publish_grants(core::node_set granted) noexcept { table_.publish_grants(tables(), granted); }
     void note_holder(unsigned node, unsigned nodes, kind::key_observation const& seen) noexcept
     {
         table_.note_holder(tables(), node, nodes, seen);

@@ -261,7 +261,7 @@ void node::deliver(std::span<redis::resp_node const> message)
     awaited_.pop_front();
     if (next.sink == &check_)
         return on_time(redis::body(message));
-    bool const lost_role = refuses_writes(reply);
+    bool const lost_role = redis::is_error(reply.type) && refuses_writes(reply);
     next.sink->on_reply(index_, next.tag, reply);
     if (lost_role && connected())
         down({node_result::refused, redis::classify(reply.text), redis::quote(reply.text)});
@@ -271,7 +271,7 @@ void node::deliver(std::span<redis::resp_node const> message)
 // rule N8
 bool node::refuses_writes(redis::resp_node const& reply) const
 {
-    if (!redis::is_error(reply.type) || !facts_.group)
+    if (!facts_.group)
         return false;
     server_error const error = redis::classify(reply.text);
     return error == server_error::noreplicas || error == server_error::readonly;
