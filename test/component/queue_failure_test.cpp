@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(node_that_is_never_reached_has_not_refused)
     occupy("600000");
     net.kill(1);
     net.kill(2, false);
-    for (int i = 0; i != 50; ++i) { // whatever the third connection does at the moment
+    for (int i = 0; i != 50; ++i) { // the third connection is made again and again
         before = begin_to_try(*one.lock);
         (void)until([&] { return before->ended.has_value(); });
         BOOST_TEST((before->ended == errc::no_quorum));
