@@ -24,6 +24,7 @@
 #include "net/connect.hpp"
 #include "redis/command.hpp"
 #include <redlock/error.hpp>
+#include <redlock/node_outcome.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/server_error.hpp>
 

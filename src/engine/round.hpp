@@ -8,7 +8,6 @@
 #include "net/node.hpp"
 #include "redis/command.hpp"
 #include "redis/resp.hpp"
-#include "redis/script.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -17,11 +17,9 @@
 #include "net/machine.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace redlock::detail {
