@@ -69,7 +69,7 @@ protected:
         if (self().type().marks(what) || form == redis::script_form::text) // which is long
             return false;
         for (unsigned i = 0; i != group.size(); ++i)
-            if (!group.at(i).ensure_can_take_broadcast() || form_for(group.at(i), what) != form)
+            if (!group.at(i).ensure_can_send_now() || form_for(group.at(i), what) != form)
                 return false;
         net::broadcast& all = group.to_all();
         if (!all.reserve(net::node::spare_output))

@@ -103,12 +103,6 @@ public:
     /// As `ensure_can_send()`, for releases, which have a larger queue than votes.
     [[nodiscard]] bool ensure_can_release() { return fast_path_ready() || connect_to_release(); }
 
-    /// May a broadcast be sent?
-    [[nodiscard]] bool ensure_can_take_broadcast()
-    {
-        return fast_path_ready() || (state_ == node_state::ready && connect_to_release() &&
-                                     state_ == node_state::ready && has_capacity());
-    }
     /// Takes over what was sent to all nodes.
     /// \param writes also writes it, if nothing stands before it
     void take_over(std::string_view bytes, std::span<awaited_reply const>, bool writes) noexcept;
