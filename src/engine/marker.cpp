@@ -62,10 +62,8 @@ void marker::forget()
 
 void marker::explain(node_report& row)
 {
-    if (awaited_ || !refusal_) {
-        row.result = node_result::unreachable;
-        return describe(row, [] { return "still connecting"; });
-    }
+    if (awaited_ || !refusal_)
+        return report_connecting(row);
     row.result = refusal_->result;
     row.error = refusal_->error;
     if (refusal_->detail)

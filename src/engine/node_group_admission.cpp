@@ -122,9 +122,8 @@ void node_group::explain(unsigned node, lock_descriptor const& lock, node_report
     if (states_[node] == node_state::ready)
         return void(has_waited(node, lock, row));
     net::failure const& last = nodes_[node]->last_failure();
-    report_failure(last, row);
-    if (last.detail.empty())
-        describe(row, [] { return "still connecting"; });
+    bool const has_failed = !last.detail.empty() || states_[node] != node_state::connecting;
+    has_failed ? report_failure(last, row) : report_connecting(row);
 }
 
 /// A marker that was missed is asked for again.

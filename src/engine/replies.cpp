@@ -52,4 +52,10 @@ void report_failure(net::failure const& why, node_report& row)
         describe(row, [&] { return why.detail; });
 }
 
+void report_connecting(node_report& row)
+{
+    row.result = node_result::unreachable;
+    describe(row, [] { return "still connecting"; });
+}
+
 } // namespace redlock::detail

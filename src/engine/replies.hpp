@@ -48,5 +48,7 @@ void report_refusal(redis::resp_node const&, node_report& row);
 }
 /// Enters a connection's failure.
 void report_failure(net::failure const& why, node_report& row);
+/// Enters that a node has neither been reached nor failed.
+void report_connecting(node_report& row);
 
 } // namespace redlock::detail
