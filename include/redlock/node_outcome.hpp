@@ -51,7 +51,8 @@ struct node_outcome {
     std::string detail;                        ///< the server's or the system's error text, if any
     std::optional<std::chrono::nanoseconds>
         remaining; ///< time left, when the node answered, of the other's key or the quarantine
-    /// The time from the attempt's start to reading the reply, also of a node that was asked later. Not recorded if every answer was a grant;
+    /// The time from the attempt's start to reading the reply, also of a node that was asked later. Not recorded if every
+    /// answer was a grant. Otherwise a grant has it if the lock is fenced, or the client has an observer;
     /// `observer::on_vote` has it in any case.
     std::optional<std::chrono::nanoseconds> round_trip;
     /// The first characters of the other owner's nonce (`lease::nonce()` there), enough to distinguish owners. Empty
