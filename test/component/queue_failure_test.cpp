@@ -37,16 +37,6 @@ struct line_failure_fixture : wish_fixture {
             return e;
         }
     }
-    std::unique_ptr<wish> begin_to_want_for(mutex& lock, std::chrono::milliseconds limit)
-    {
-        auto made = std::make_unique<wish>();
-        lock.acquire_for(limit, asio::bind_cancellation_slot(made->stop.slot(),
-                                                             [one = made.get()](error_code ec, lease got) {
-                                                                 one->ended = ec;
-                                                                 one->held = std::move(got);
-                                                             }));
-        return made;
-    }
     /// A holder, and a client of which two operations wait for its lock; then a long outage begins. The other nodes' connections
     /// are not made again while it lasts.
     template <class First, class Second>

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -28,6 +29,18 @@ struct shared_fixture : queue_fixture {
     {
         auto const found = on(node, "seat");
         return found ? found->members.size() : 0;
+    }
+    /// By a reader that may hold it for this long.
+    lease read_for(contender& by, std::chrono::milliseconds longest)
+    {
+        lock_options brief = options;
+        brief.max_hold = longest;
+        lease held;
+        shared_mutex(*by.locks, "seat", brief).acquire_shared([&](error_code, lease got) {
+            held = std::move(got);
+        });
+        (void)until([&] { return held.valid(); });
+        return held;
     }
     /// All of one client, at once.
     std::vector<lease> read_often(contender& by, std::size_t times)

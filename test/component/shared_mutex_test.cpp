@@ -412,12 +412,7 @@ BOOST_AUTO_TEST_CASE(reader_whose_time_is_over_leaves_the_key_to_others)
 {
     options.ttl = 3s;
     contender& one = add();
-    lock_options brief = options;
-    brief.max_hold = 5s;
-    shared_mutex short_one(*one.locks, "seat", brief);
-    lease first;
-    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
-    (void)until([&] { return first.valid(); });
+    lease first = read_for(one, 5s);
     auto held = read_often(one, 2);
     BOOST_TEST(members(0) == 1U);
     pass(6s);
@@ -432,12 +427,7 @@ BOOST_AUTO_TEST_CASE(table_of_reader_whose_time_is_over_stays_as_it_is)
 {
     options.ttl = 3s;
     contender& one = add();
-    lock_options brief = options;
-    brief.max_hold = 5s;
-    shared_mutex short_one(*one.locks, "seat", brief);
-    lease first;
-    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
-    (void)until([&] { return first.valid(); });
+    lease first = read_for(one, 5s);
     auto const held = read_often(one, 1);
     net.kill(0);
     pass(6s);
@@ -453,12 +443,7 @@ BOOST_AUTO_TEST_CASE(reader_without_time_left_passes_the_lead)
 {
     options.ttl = 3s;
     contender& one = add();
-    lock_options brief = options;
-    brief.max_hold = 4s;
-    shared_mutex short_one(*one.locks, "seat", brief);
-    lease first;
-    short_one.acquire_shared([&](error_code, lease got) { first = std::move(got); });
-    (void)until([&] { return first.valid(); });
+    lease first = read_for(one, 4s);
     auto const held = read_often(one, 2);
     pass(2500ms); // renewed once, and for the last time by the first
     BOOST_TEST((held[0].remaining() > 1s));

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -25,25 +26,32 @@ struct wish_fixture : queue_fixture {
         asio::cancellation_signal stop;
     };
 
+    static auto into(wish& one)
+    {
+        return asio::bind_cancellation_slot(one.stop.slot(), [&one](error_code ec, lease got) {
+            one.ended = ec;
+            one.held = std::move(got);
+        });
+    }
     template <class Lock>
     std::unique_ptr<wish> begin_to_want(Lock lock)
     {
         auto made = std::make_unique<wish>();
-        lock.acquire(
-            asio::bind_cancellation_slot(made->stop.slot(), [one = made.get()](error_code ec, lease got) {
-                one->ended = ec;
-                one->held = std::move(got);
-            }));
+        lock.acquire(into(*made));
+        return made;
+    }
+    template <class Lock>
+    std::unique_ptr<wish> begin_to_want_for(Lock lock, std::chrono::milliseconds limit)
+    {
+        auto made = std::make_unique<wish>();
+        lock.acquire_for(limit, into(*made));
         return made;
     }
     template <class Lock>
     std::unique_ptr<wish> begin_to_try(Lock lock)
     {
         auto made = std::make_unique<wish>();
-        lock.try_acquire([one = made.get()](error_code ec, lease got) {
-            one->ended = ec;
-            one->held = std::move(got);
-        });
+        lock.try_acquire(into(*made));
         return made;
     }
     template <class Lock>
