@@ -23,6 +23,18 @@ std::vector<std::string> words_at(scripted_node const& node, std::string const& 
     return found;
 }
 
+constexpr auto granted = node_result::granted;
+constexpr auto held_by_other = node_result::held_by_other;
+constexpr auto refused = node_result::refused;
+
+std::vector<node_result> told(any_lock const& wanted)
+{
+    std::vector<node_result> results;
+    for (node_outcome const& each : wanted.last_attempt())
+        results.push_back(each.result);
+    return results;
+}
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(attempts, scripted_cluster)
@@ -56,6 +68,42 @@ BOOST_AUTO_TEST_CASE(fenced_attempt_proposes_more_than_any_reported_fence)
         all, [&](auto const& words) { return words.size() == 14 && words[8] == got->granted.nonce(); });
     BOOST_TEST_REQUIRE((vote != all.end()));
     BOOST_TEST(vote->at(12) == "8000000000001");
+}
+
+BOOST_AUTO_TEST_CASE(table_of_lost_attempt_shows_who_granted)
+{
+    warm_up();
+    for (std::size_t i : {0U, 1U})
+        nodes[i]->expect("SET", late(canned::nil));
+    auto wanted = lock();
+    auto const result = std::make_shared<outcome>();
+    wanted.try_acquire(keeps_outcome{result});
+    come_to_rest();
+    for (std::size_t i : {0U, 1U})
+        nodes[i]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::contended);
+    BOOST_TEST(told(wanted) == std::vector({held_by_other, held_by_other, granted}));
+}
+
+BOOST_AUTO_TEST_CASE(table_of_last_attempt_shows_nothing_of_the_one_before)
+{
+    warm_up();
+    expect_everywhere("SET", reply(canned::loading));
+    expect_everywhere("EVALSHA", reply(canned::zero)); // takes the vote back
+    nodes[0]->expect("SET", reply(canned::loading));
+    for (std::size_t i : {1U, 2U})
+        nodes[i]->expect("SET", late(canned::ok));
+    auto wanted = lock();
+    auto const result = std::make_shared<outcome>();
+    wanted.acquire(keeps_outcome{result});
+    run_until_all_is_said();
+    come_to_rest();
+    for (std::size_t i : {1U, 2U})
+        nodes[i]->deliver_late();
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == error_code());
+    BOOST_TEST(told(wanted) == std::vector({refused, granted, granted}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

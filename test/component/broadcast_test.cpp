@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "component/lone_node.hpp"
+#include "component/scripted_node.hpp"
+#include "kit/running.hpp"
+#include "redis/command.hpp"
+#include "redis/url.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+/// One connected node. What is sent to it alone and what is sent to all nodes share its connection.
+struct broadcast_fixture {
+    asio::io_context context;
+    scripted_node server{context};
+    lone_node client{context, std::get<redis::endpoint>(redis::parse_url(server.url()))};
+
+    broadcast_fixture()
+    {
+        say("first");
+        run_until(context, [&] { return client.sink.replies == 1; });
+    }
+    ~broadcast_fixture()
+    {
+        client.node.close();
+        while (context.poll() != 0)
+            ;
+    }
+    broadcast_fixture(broadcast_fixture const&) = delete;
+    broadcast_fixture& operator=(broadcast_fixture const&) = delete;
+
+    void say(std::string_view name)
+    {
+        BOOST_TEST_REQUIRE(client.node.ensure_can_send());
+        redis::append_command(client.node.output(), {"SET", name, "nonce", "NX", "PX", "1000"});
+        client.node.expect(client.sink, 0);
+    }
+    void say_to_all(std::string_view name)
+    {
+        BOOST_TEST_REQUIRE(client.shared.reserve(net::node::spare_output));
+        redis::append_command(client.shared.output(), {"SET", name, "nonce", "NX", "PX", "1000"});
+        client.shared.expect(client.sink, 0);
+    }
+    [[nodiscard]] std::vector<std::string> names() const
+    {
+        std::vector<std::string> found;
+        for (auto const& words : server.heard())
+            if (words[0] == "SET")
+                found.push_back(words.at(1));
+        return found;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(broadcasts, broadcast_fixture)
+
+// rule R1
+BOOST_AUTO_TEST_CASE(commands_stand_in_their_order)
+{
+    say_to_all("second");
+    say("third");
+    say_to_all("fourth");
+    run_until(context, [&] { return client.sink.replies == 4; });
+    BOOST_TEST(names() == std::vector<std::string>({"first", "second", "third", "fourth"}));
+}
+
+// rule A7
+BOOST_AUTO_TEST_CASE(unsent_broadcast_fails_with_its_connection)
+{
+    say_to_all("second");
+    client.node.renew();
+    BOOST_TEST(client.sink.failures == 1U);
+}
+
+// rule R3
+BOOST_AUTO_TEST_CASE(unsent_broadcast_fails_with_its_client)
+{
+    say_to_all("second");
+    client.node.close();
+    BOOST_TEST(client.sink.failures == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
