@@ -27,7 +27,7 @@ attempt::step attempt::voted(unsigned node, vote v, fence counter)
 }
 
 /// An answer that comes while a majority waits for the heeded node is kept, but is not counted.
-void attempt::record(unsigned node, vote v, fence counter)
+inline void attempt::record(unsigned node, vote v, fence counter)
 {
     bool const counts = votes_.result() == verdict::pending;
     if (v == vote::granted && on_ == agreement::one_number && !has_answered(node))
@@ -39,7 +39,7 @@ void attempt::record(unsigned node, vote v, fence counter)
     votes_.record(node, v);
 }
 
-attempt::step attempt::conclude()
+inline attempt::step attempt::conclude()
 {
     if (votes_.result() == verdict::won && !heeded_.empty())
         return std::exchange(heeding_, true) ? step::pending : step::heeding;
@@ -55,7 +55,7 @@ attempt::step attempt::heed_no_longer()
 }
 
 /// A late vote is not counted (rule A5), but a node whose counter is at the token becomes a holder like any other.
-void attempt::heard_late(unsigned node, vote v, fence counter)
+inline void attempt::heard_late(unsigned node, vote v, fence counter)
 {
     bool const holds = v == vote::granted && (on_ == agreement::majority || counter == token() ||
                                               !applies(rule::late_vote_at_the_token));
@@ -140,7 +140,7 @@ bool attempt::contended(node_set unreached) const
     return answers.contended(timed_out_ ? 0 : answers.missing() - unreached.size());
 }
 
-attempt::step attempt::decide(verdict v)
+inline attempt::step attempt::decide(verdict v)
 {
     if (v == verdict::pending)
         return step::pending;

@@ -77,7 +77,7 @@ std::exception_ptr explained(std::shared_ptr<lock_descriptor> const& lock,
 std::shared_ptr<lock_descriptor> lock_access::present(std::shared_ptr<lock_descriptor> one)
 {
     auto successor = one->client().successor_of(*one);
-    return successor ? successor : std::move(one);
+    return successor ? std::move(successor) : std::move(one);
 }
 
 std::shared_ptr<lock_descriptor> lock_access::make(client& owner, std::string_view name,

@@ -148,7 +148,9 @@ bool attempt::is_behind_other_commands() const
 
 void attempt::act_on(step what)
 {
-    switch (what == step::pending ? settle_permits() : what) {
+    if (what == step::pending && choice_)
+        what = settle_permits();
+    switch (what) {
     case step::pending: return;
     case step::heeding: return await_queue_node();
     case step::write_back: return write_back();

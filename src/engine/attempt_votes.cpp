@@ -149,8 +149,9 @@ void attempt::write_back()
 
 void attempt::on_answer(node_answer const& got)
 {
-    bool const votes = got.what == kind::request::vote || got.what == kind::request::claim;
-    auto const given = choice_ && votes && !got.late ? kind::read_grant(got.what, got.reply) : std::nullopt;
+    if (!choice_ || got.late || got.what == kind::request::write_back)
+        return count_answer(got);
+    auto const given = kind::read_grant(got.what, got.reply);
     if (!given)
         count_answer(got);
     else if (kind::are_permits(kind::permits_of(config_->kind_terms), given->permits))
@@ -234,7 +235,7 @@ attempt::step attempt::ask_exactly(unsigned node)
     return step::pending;
 }
 
-void attempt::count_answer(node_answer const& got)
+inline void attempt::count_answer(node_answer const& got)
 {
     if (got.late)
         return;
@@ -246,7 +247,7 @@ void attempt::count_answer(node_answer const& got)
 }
 
 // rules A5 and K2
-void attempt::on_vote(node_answer const& got)
+inline void attempt::on_vote(node_answer const& got)
 {
     auto const then = count(got);
     if (needs_no_row(got))
@@ -260,7 +261,7 @@ void attempt::on_vote(node_answer const& got)
 }
 
 /// The votes know the grants.
-bool attempt::needs_no_row(node_answer const& got) const
+inline bool attempt::needs_no_row(node_answer const& got) const
 {
     return got.answer.what == kind::answer::meaning::granted && !type().counts() && !runtime_.its.watcher();
 }
@@ -295,7 +296,7 @@ void attempt::fill(node_report& row, node_answer const& got) const
     report(got, type(), row);
 }
 
-attempt::step attempt::count(node_answer const& got)
+inline attempt::step attempt::count(node_answer const& got)
 {
     if (type().counts())
         lock_->key->note_number(got.answer.number);

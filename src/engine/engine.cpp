@@ -74,11 +74,9 @@ std::shared_ptr<engine> engine::successor() const
 }
 
 /// Keeps the successor for as long as the lock lives, so that the results of the lock's attempts are found again.
-std::shared_ptr<lock_descriptor> engine::successor_of(lock_descriptor& lock)
+std::shared_ptr<lock_descriptor> engine::find_successor_of(lock_descriptor& lock)
 {
     auto const its = successor();
-    if (!its)
-        return nullptr;
     std::scoped_lock const guard(successor_guard_);
     if (!lock.successor || &lock.successor->client() != its.get())
         lock.successor = its->make_like(lock);

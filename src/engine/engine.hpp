@@ -66,7 +66,10 @@ public:
     [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&, kind::lock_terms);
     /// The same lock, of the client's present nodes; null: it is that already.
     /// \throws std::bad_alloc
-    [[nodiscard]] std::shared_ptr<lock_descriptor> successor_of(lock_descriptor&);
+    [[nodiscard]] std::shared_ptr<lock_descriptor> successor_of(lock_descriptor& lock)
+    {
+        return retired_.load(std::memory_order_acquire) ? find_successor_of(lock) : nullptr;
+    }
     /// Has it been shut down completely?
     [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
 
@@ -153,6 +156,7 @@ public:
 private:
     [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&);
     [[nodiscard]] std::shared_ptr<engine> successor() const;
+    [[nodiscard]] std::shared_ptr<lock_descriptor> find_successor_of(lock_descriptor&);
     /// Returns what is known of these names together; they are sorted.
     [[nodiscard]] boost::intrusive_ptr<key_state> keys_of(std::vector<std::string> names);
     /// Any thread. The nodes hear how long keys of such locks live.

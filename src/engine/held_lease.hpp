@@ -120,9 +120,10 @@ public:
 
     void extend(wait_op&);
     void await_end(wait_op&);
+    /// Called when the operation has just come, or the clock has just been read.
     /// \param waits null: nobody does
     void release(wait_op* waits);
-    void handle_gone() { release(nullptr); }
+    void handle_gone();
     /// Over for its holder, but its keys stay.
     void detach();
     /// The client is shut down: the lease is released, and its end told with that reason. Or its context is being destroyed,
@@ -225,6 +226,8 @@ private:
     void release_late(core::node_set, kind::request);
     void on_given_back(node_answer const&);
     void on_release(node_answer const&);
+    [[nodiscard]] bool releases_lock_alone(node_answer const&);
+    void keep_answer(node_answer const&);
     void on_release_silence(unsigned node, net::failure const&);
     void fail_release(unsigned node, net::failure const&);
     void settle_release();

@@ -73,10 +73,17 @@ void held_lease::end(errc reason)
     finish_all(waiting_, reason);
 }
 
+/// User code may have run for long since this turn began.
+void held_lease::handle_gone()
+{
+    on().loop().read_clock();
+    release(nullptr);
+}
+
 void held_lease::release(wait_op* waits)
 {
     begin_if_adopted();
-    apply_clock(on().loop().read_clock());
+    apply_clock(on().loop().now());
     if (is_lost()) {
         delete_keys();
         tell_key_of_end();

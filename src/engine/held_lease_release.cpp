@@ -120,21 +120,34 @@ void held_lease::on_release(node_answer const& got)
 {
     bool const ours = got.answer.what == meaning::granted || got.answer.what == meaning::handed_on;
     bool const answered = ours || got.answer.what == meaning::denied;
-    if (got.answer.what == meaning::error)
-        nodes().note(got.node, "release", got.reply);
-    if (asks_for_lock_alone(got, type()) && nodes().at(got.node).ensure_can_release())
-        return send(got.node, kind::request::lock_release);
-    if (!history_.empty() || !ours) {
-        node_report row;
-        report(got, type(), row);
-        keep(got.node, std::move(row));
-    }
+    if (!answered && releases_lock_alone(got))
+        return;
+    if (!ours || !history_.empty())
+        keep_answer(got);
     releasing& stage = *releasing_stage();
     if (answered)
         stage.tally.answered(got.node, ours || stage.may_be_claimed);
     else
         stage.tally.missed(got.node);
     settle_release();
+}
+
+/// Returns whether a leader's lock is released without its announcement.
+bool held_lease::releases_lock_alone(node_answer const& got)
+{
+    if (got.answer.what == meaning::error)
+        nodes().note(got.node, "release", got.reply);
+    bool const alone = asks_for_lock_alone(got, type()) && nodes().at(got.node).ensure_can_release();
+    if (alone)
+        send(got.node, kind::request::lock_release);
+    return alone;
+}
+
+void held_lease::keep_answer(node_answer const& got)
+{
+    node_report row;
+    report(got, type(), row);
+    keep(got.node, std::move(row));
 }
 
 void held_lease::on_release_silence(unsigned node, net::failure const& why)

@@ -107,10 +107,12 @@ void key_queue::go_on(core::batch_policy::next who)
 /// Returns the waiter that the nodes are to be asked for now. Null: all of them are asked for already, or have to wait.
 waiter* key_queue::next_turn()
 {
+    if (holder_ || queue_.empty() || queues().on().life.closing())
+        return nullptr;
     auto const others = count_turns();
     auto const next = std::next(queue_.begin(), others);
-    bool const none = holder_ || next == queue_.end() || queues().on().life.closing();
-    return none || (asks() && !may_ask_beside(others, *next)) ? nullptr : &*next;
+    bool const may_ask = next != queue_.end() && (!asks() || may_ask_beside(others, *next));
+    return may_ask ? &*next : nullptr;
 }
 
 /// Returns how many waiters at the head of the queue want permits, and have their turn.

@@ -65,14 +65,14 @@ protected:
     [[nodiscard]] bool send_to_all(kind::request what)
     {
         node_group& group = self().nodes();
-        auto const form = form_for(group.at(0), what);
-        if (self().type().marks(what) || form == redis::script_form::text) // which is long
-            return false;
-        for (unsigned i = 0; i != group.size(); ++i)
-            if (!group.at(i).ensure_can_send_now() || form_for(group.at(i), what) != form)
-                return false;
         net::broadcast& all = group.to_all();
-        if (!all.reserve(net::node::spare_output))
+        if (self().type().marks(what) || !all.ensure_can_send())
+            return false;
+        auto const form = form_for(group.at(0), what);
+        for (unsigned i = 1; i != group.size(); ++i)
+            if (form_for(group.at(i), what) != form)
+                return false;
+        if (form == redis::script_form::text) // which is long
             return false;
         self().append(all.output(), what, form);
         if (outstanding_ == 0)
@@ -144,18 +144,24 @@ private:
     void on_reply(unsigned node, std::uint32_t tag, redis::resp_node const& reply) final
     {
         auto const what = request_in(tag);
-        bool const late = is_late(tag);
         auto const answer = self().type().read(what, reply);
-        auto const other =
-            says_more(answer.what, form_in(tag)) ? note_reply(node, tag, answer.what, reply) : std::nullopt;
-        if (other && self().repeats(node, what, late)) {
-            send(self().nodes().at(node), what, *other, again);
-            self().on_repeated(node, what);
-        } else {
-            self().on_answer({node, what, late, answer, reply});
-        }
+        if (!says_more(answer.what, form_in(tag)) || !repeat(node, tag, answer.what, reply))
+            self().on_answer({node, what, is_late(tag), answer, reply});
         if (--outstanding_ == 0)
             self().on_drained();
+    }
+
+    /// Returns whether the command is sent again.
+    [[nodiscard]] bool repeat(unsigned node, std::uint32_t tag, kind::answer::meaning said,
+                              redis::resp_node const& reply)
+    {
+        auto const what = request_in(tag);
+        auto const other = note_reply(node, tag, said, reply);
+        if (!other || !self().repeats(node, what, is_late(tag)))
+            return false;
+        send(self().nodes().at(node), what, *other, again);
+        self().on_repeated(node, what);
+        return true;
     }
 
     /// Does the answer also tell about the form, or about the node's data?

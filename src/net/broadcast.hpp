@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "core/memory.hpp"
-
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +22,9 @@ class broadcast {
 public:
     void add(node& each) { nodes_.push_back(&each); }
 
-    /// To send a command, append its bytes to `output()`, then call `expect`. Only after `reserve`.
+    /// May a command be sent? Asks the nodes once, until the next commands are handed over.
+    [[nodiscard]] bool ensure_can_send() noexcept { return has_room() || open(); }
+    /// To send a command, append its bytes to `output()`, then call `expect`. Only after `ensure_can_send()`.
     [[nodiscard]] std::string& output() { return bytes_; }
     void expect(reply_sink& sink, std::uint32_t tag)
     {
@@ -33,38 +32,34 @@ public:
         if (awaited_.size() == 1)
             begin();
     }
-    /// Takes memory for one more command of at most so many bytes. False: there is none.
-    [[nodiscard]] bool reserve(std::size_t longest) noexcept
-    {
-        bool const fits =
-            bytes_.capacity() - bytes_.size() >= longest && awaited_.size() != awaited_.capacity();
-        return fits || core::if_memory_allows([&] {
-                   bytes_.reserve(std::max(bytes_.size() + longest, 2 * bytes_.capacity()));
-                   awaited_.reserve(std::max<std::size_t>(2 * awaited_.capacity(), 64));
-               });
-    }
-
     [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
     [[nodiscard]] std::size_t commands() const { return awaited_.size(); }
-    void hand_over() noexcept
-    {
-        if (!awaited_.empty())
-            end(false);
-    }
+    void hand_over() noexcept { end(false); }
     /// At the end of the turn.
-    void write() noexcept
-    {
-        if (!awaited_.empty())
-            end(true);
-    }
+    void write() noexcept { end(true); }
 
 private:
+    [[nodiscard]] bool has_room() const
+    {
+        return awaited_.size() < commands_limit_ && bytes_.size() < bytes_limit_;
+    }
+    [[nodiscard]] bool open() noexcept;
+    [[nodiscard]] bool reserve() noexcept;
     void begin() noexcept;
-    void end(bool writes) noexcept;
+    void end(bool writes) noexcept
+    {
+        commands_limit_ = 0;
+        if (!awaited_.empty())
+            distribute(writes);
+    }
+    void distribute(bool writes) noexcept;
 
     std::vector<node*> nodes_;
     std::string bytes_;
     std::vector<awaited_reply> awaited_;
+    /// Below these limits each node has room for another command; zero when they have not been asked.
+    std::size_t commands_limit_ = 0;
+    std::size_t bytes_limit_ = 0;
 };
 
 } // namespace redlock::net

@@ -130,13 +130,41 @@ void node::take_over(std::string_view bytes, std::span<awaited_reply const> repl
         begin_wait();
 }
 
+/// All nodes are connected, and keep their places: a node that is sent anything else takes over what is here before.
+bool broadcast::open() noexcept
+{
+    for (node* const each : nodes_)
+        if (!each->ensure_can_send_now())
+            return false;
+    if (!reserve())
+        return false;
+    commands_limit_ = awaited_.capacity();
+    bytes_limit_ = bytes_.capacity() - node::spare_output + 1;
+    for (node const* const each : nodes_) {
+        commands_limit_ = std::min(commands_limit_, each->commands_left());
+        bytes_limit_ = std::min(bytes_limit_, each->bytes_left());
+    }
+    return true;
+}
+
+/// Takes memory for one more command.
+bool broadcast::reserve() noexcept
+{
+    bool const fits =
+        bytes_.capacity() - bytes_.size() >= node::spare_output && awaited_.size() != awaited_.capacity();
+    return fits || core::if_memory_allows([this] {
+               bytes_.reserve(std::max(bytes_.size() + node::spare_output, 2 * bytes_.capacity()));
+               awaited_.reserve(std::max<std::size_t>(2 * awaited_.capacity(), 64));
+           });
+}
+
 void broadcast::begin() noexcept
 {
     for (node* const each : nodes_)
         each->flush_soon();
 }
 
-void broadcast::end(bool writes) noexcept
+void broadcast::distribute(bool writes) noexcept
 {
     for (node* const each : nodes_)
         each->take_over(bytes_, awaited_, writes);
@@ -246,8 +274,20 @@ void node::work_off()
     set_timer();
 }
 
-// rule A4
+/// Most replies are one value.
 void node::deliver(std::span<redis::resp_node const> message)
+{
+    redis::resp_node const& reply = message.front();
+    if (message.size() != 1 || redis::is_error(reply.type) || answerable_ == 0 || !has_capacity())
+        return deliver_rare(message);
+    --answerable_;
+    awaited_reply const next = awaited_.front();
+    awaited_.pop_front();
+    next.sink->on_reply(index_, next.tag, reply);
+}
+
+// rule A4
+void node::deliver_rare(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = redis::value(message);
     if (!has_capacity() && !reserve_capacity()) // the receiver may have to send another command

@@ -100,6 +100,9 @@ public:
     {
         return state_ == node_state::ready && ensure_can_send() && state_ == node_state::ready;
     }
+    /// The room for commands that are sent to all nodes, after `ensure_can_send_now()`.
+    [[nodiscard]] std::size_t commands_left() const { return places_limit_ - awaited_.size(); }
+    [[nodiscard]] std::size_t bytes_left() const { return bytes_limit_ - out_.size(); }
     /// As `ensure_can_send()`, for releases, which have a larger queue than votes.
     [[nodiscard]] bool ensure_can_release() { return fast_path_ready() || connect_to_release(); }
 
@@ -226,9 +229,10 @@ private:
         void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override {}
         void on_failure(unsigned, std::uint32_t, failure const&) override {}
     };
-    /// The sink of the health check; `deliver` gives its reply, which is more than one value, to `on_time`.
+    /// The sink of the health check; `deliver_rare` gives its reply, if it is more than one value, to `on_time`.
     struct check_sink : drain {
         explicit check_sink(node& n) : owner(n) {}
+        void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { owner.checking_ = false; }
         void on_failure(unsigned, std::uint32_t, failure const&) override { owner.checking_ = false; }
         node& owner;
     };
@@ -292,6 +296,7 @@ private:
     [[nodiscard]] bool check_due();
     void work_off();
     void deliver(std::span<redis::resp_node const> message);
+    void deliver_rare(std::span<redis::resp_node const> message);
     [[nodiscard]] bool refuses_writes(redis::resp_node const& reply) const;
     void read_more();
     [[nodiscard]] bool went_away();

@@ -18,33 +18,7 @@ constexpr bool line_ends(std::string_view input, std::size_t at) noexcept
     return input[at] == '\r' && input[at + 1] == '\n';
 }
 
-// An uncontended lock sees four replies only, by the hundred in one buffer: +OK, nil in both protocols, and 0 or 1.
-constexpr resp_node ok{.type = resp_type::simple_string, .text = "OK"};
-constexpr resp_node nil{};
 constexpr resp_node skipped{.type = resp_type::bulk_string, .text = ""}; // and no null: it is copied from
-constexpr resp_node digits[] = {{.type = resp_type::number, .number = 0},
-                                {.type = resp_type::number, .number = 1}};
-
-struct frequent_reply {
-    resp_node const* value;
-    std::size_t length;
-};
-
-constexpr frequent_reply find_frequent(std::string_view input) noexcept
-{
-    if (input.size() < 4)
-        return {};
-    switch (input[0]) {
-    case '+': return input.starts_with("+OK\r\n") ? frequent_reply{&ok, 5} : frequent_reply{};
-    case ':':
-        if ((input[1] != '0' && input[1] != '1') || !line_ends(input, 2))
-            return {};
-        return {&digits[input[1] - '0'], 4};
-    case '$': return input.starts_with("$-1\r\n") ? frequent_reply{&nil, 5} : frequent_reply{};
-    case '_': return line_ends(input, 1) ? frequent_reply{&nil, 3} : frequent_reply{};
-    default: return {};
-    }
-}
 
 } // namespace
 
@@ -68,20 +42,9 @@ void resp_parser::reset() noexcept
     reason_ = {};
 }
 
-parse_result resp_parser::next(std::string_view input)
-{
-    if (fresh_) {
-        if (auto const found = find_frequent(input); found.value) {
-            message_ = {found.value, 1};
-            return {parse_status::complete, found.length};
-        }
-    }
-    message_ = {};
-    return resume(input);
-}
-
 parse_result resp_parser::resume(std::string_view input)
 {
+    message_ = {};
     fresh_ = false;
     if (!reason_.empty())
         return {parse_status::malformed, 0};

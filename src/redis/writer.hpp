@@ -17,9 +17,7 @@ inline constexpr std::string_view crlf = "\r\n";
 
 class digits {
 public:
-    explicit digits(std::uint64_t number)
-        : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr)
-    {}
+    explicit digits(std::uint64_t number) : end_(write(number)) {}
     digits(digits const&) = delete;
     digits& operator=(digits const&) = delete;
 
@@ -29,6 +27,15 @@ public:
     }
 
 private:
+    char* write(std::uint64_t number)
+    {
+        if (number < 10 || number >= 100)
+            return std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr;
+        text_[0] = static_cast<char>('0' + number / 10); // the length of most names
+        text_[1] = static_cast<char>('0' + number % 10);
+        return text_.data() + 2;
+    }
+
     std::array<char, 20> text_;
     char* end_;
 };

@@ -46,7 +46,7 @@ struct broadcast_fixture {
     }
     void say_to_all(std::string_view name)
     {
-        BOOST_TEST_REQUIRE(client.shared.reserve(net::node::spare_output));
+        BOOST_TEST_REQUIRE(client.shared.ensure_can_send());
         redis::append_command(client.shared.output(), {"SET", name, "nonce", "NX", "PX", "1000"});
         client.shared.expect(client.sink, 0);
     }
