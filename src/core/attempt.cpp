@@ -29,22 +29,21 @@ attempt::step attempt::voted(unsigned node, vote v, fence counter)
 /// An answer that comes while a majority waits for the heeded node is kept, but is not counted.
 inline void attempt::record(unsigned node, vote v, fence counter)
 {
-    bool const counts = votes_.result() == verdict::pending;
     if (v == vote::granted && on_ == agreement::one_number && !has_answered(node))
         fences_.granted(node, counter);
-    else if (v == vote::granted && on_ == agreement::majority && !counts)
+    if (votes_.result() == verdict::pending)
+        return void(votes_.record(node, v));
+    uncounted_.insert(node);
+    if (v == vote::granted && on_ == agreement::majority)
         late_.insert(node);
-    if (!counts)
-        uncounted_.insert(node);
-    votes_.record(node, v);
 }
 
 inline attempt::step attempt::conclude()
 {
-    if (votes_.result() == verdict::won && !heeded_.empty())
+    verdict const so_far = votes_.result();
+    if (so_far == verdict::won && !heeded_.empty())
         return std::exchange(heeding_, true) ? step::pending : step::heeding;
-    return votes_.result() == verdict::won && on_ == agreement::one_number ? agree()
-                                                                           : decide(votes_.result());
+    return so_far == verdict::won && on_ == agreement::one_number ? agree() : decide(so_far);
 }
 
 // rule Q10

@@ -122,6 +122,39 @@ holder_kind holder_of(std::string_view text)
                                : holder_kind::owner;
 }
 
+answer read_number(std::int64_t number)
+{
+    using meaning = answer::meaning;
+    return {number == 1 ? meaning::granted : number == 2 ? meaning::repaired : meaning::denied};
+}
+
+// rule Q2
+answer read_rare(request what, redis::resp_node const& reply)
+{
+    using meaning = answer::meaning;
+    switch (what) {
+    case request::release:
+        if (is_of_other_type(reply))
+            return {meaning::denied};
+        break;
+    case request::enter:
+        if (auto const standing = read_refusal("LINE", reply))
+            return {.what = meaning::denied, .number = standing->number};
+        break;
+    case request::vote:
+    case request::claim:
+        if (is_queued(reply) || read_refusal("HELD", reply))
+            return {meaning::denied};
+        break;
+    case request::give_back:
+        if (reply.type == redis::resp_type::number && reply.number == 2)
+            return {meaning::handed_on};
+        break;
+    default: break;
+    }
+    return read_script(reply);
+}
+
 } // namespace
 
 bool is_of_other_type(redis::resp_node const& reply)
@@ -133,9 +166,7 @@ answer read_script(redis::resp_node const& reply)
 {
     using meaning = answer::meaning;
     if (reply.type == redis::resp_type::number)
-        return {reply.number == 1   ? meaning::granted
-                : reply.number == 2 ? meaning::repaired
-                                    : meaning::denied};
+        return read_number(reply.number);
     if (redis::is_error(reply.type) && redis::classify(reply.text) == server_error::noscript)
         return {meaning::unknown_script};
     bool const stranger = reply.type == redis::resp_type::simple_string && reply.text == "STRANGER";
@@ -162,6 +193,14 @@ bool refuses_form(redis::resp_node const& reply)
     auto const error = redis::classify(reply.text);
     return error == server_error::unknown_command || error == server_error::syntax ||
            error == server_error::noperm;
+}
+
+void append_keyed(std::string& out, std::string_view head, command_arguments const& args,
+                  std::string_view rest)
+{
+    auto const& [prefix, name, several] = args.key;
+    redis::append_all(out, head, "$", redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name,
+                      "\r\n$32\r\n", checked(args.nonce), redis::crlf, rest);
 }
 
 void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,
@@ -200,17 +239,16 @@ void append_call_head(std::string& out, redis::script const& which, redis::scrip
     bool const by_hash = form == redis::script_form::hash;
     std::string_view const named = by_hash ? which.sha1 : which.text;
     redis::digits const count(keys);
-    redis::append_all(out, std::string_view("*"), redis::digits(3 + keys + arguments), redis::crlf,
-                      by_hash ? std::string_view("$7\r\nEVALSHA\r\n$") : std::string_view("$4\r\nEVAL\r\n$"),
-                      redis::digits(named.size()), redis::crlf, named, redis::crlf);
+    redis::append_all(out, "*", redis::digits(3 + keys + arguments), redis::crlf,
+                      by_hash ? "$7\r\nEVALSHA\r\n$" : "$4\r\nEVAL\r\n$", redis::digits(named.size()),
+                      redis::crlf, named, redis::crlf);
     redis::append_argument(out, std::string_view(count));
 }
 
 void append_key(std::string& out, redis::lock_key const& key, std::string_view suffix)
 {
-    redis::append_all(out, std::string_view("$"),
-                      redis::digits(key.prefix.size() + key.name.size() + suffix.size()), redis::crlf,
-                      key.prefix, key.name, suffix, redis::crlf);
+    redis::append_all(out, "$", redis::digits(key.prefix.size() + key.name.size() + suffix.size()),
+                      redis::crlf, key.prefix, key.name, suffix, redis::crlf);
 }
 
 std::string milliseconds(std::chrono::milliseconds time)
@@ -234,29 +272,11 @@ void append_common(std::string& out, request what, command_arguments const& args
     }
 }
 
-// rule Q2
 answer read_common(request what, redis::resp_node const& reply)
 {
-    using meaning = answer::meaning;
-    switch (what) {
-    case request::release: // most of all
-        return is_of_other_type(reply) ? answer{meaning::denied} : read_script(reply);
-    case request::enter:
-        if (auto const standing = read_refusal("LINE", reply))
-            return {.what = meaning::denied, .number = standing->number};
-        break;
-    case request::vote:
-    case request::claim:
-        if (is_queued(reply) || read_refusal("HELD", reply))
-            return {meaning::denied};
-        break;
-    case request::give_back:
-        if (reply.type == redis::resp_type::number && reply.number == 2)
-            return {meaning::handed_on};
-        break;
-    default: break;
-    }
-    return read_script(reply);
+    if (reply.type == redis::resp_type::number && what == request::release) // most of all
+        return read_number(reply.number);
+    return read_rare(what, reply);
 }
 
 bool is_queued(redis::resp_node const& reply)

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,26 +36,18 @@ scripts_of(std::initializer_list<named_script> named)
     return found;
 }
 
-constexpr std::string_view nonce_header = "$32\r\n";
+constexpr char nonce_header[] = "$32\r\n";
 static_assert(redis::nonce_length == 32);
 
 /// The fixed length makes copying cheap.
-inline std::string_view checked(std::string_view nonce)
+inline std::span<char const, redis::nonce_length> checked(std::string_view nonce)
 {
     assert(nonce.size() == redis::nonce_length);
-    return {nonce.data(), redis::nonce_length};
+    return std::span<char const, redis::nonce_length>(nonce.data(), redis::nonce_length);
 }
 
 /// Appends the text before the key, the key, the nonce, and the rest.
-inline void append_keyed(std::string& out, std::string_view head, command_arguments const& args,
-                         std::string_view rest)
-{
-    auto const& [prefix, name, several] = args.key;
-    redis::append_all(out, head, std::string_view("$"), redis::digits(prefix.size() + name.size()),
-                      redis::crlf, prefix, name, redis::crlf, nonce_header, checked(args.nonce), redis::crlf,
-                      rest);
-}
-
+void append_keyed(std::string& out, std::string_view head, command_arguments const&, std::string_view rest);
 void append_keyed(std::string& out, redis::script_call const&, redis::script_form, command_arguments const&,
                   std::string_view rest);
 

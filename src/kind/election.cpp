@@ -26,17 +26,15 @@ namespace {
 void append_leader_key(std::string& out, redis::lock_key const& key)
 {
     auto const& [prefix, name, several] = key;
-    redis::append_all(out, std::string_view("$"),
-                      redis::digits(prefix.size() + name.size() + leader_suffix.size()), redis::crlf, prefix,
-                      name, leader_suffix, redis::crlf);
+    redis::append_all(out, "$", redis::digits(prefix.size() + name.size() + leader_suffix.size()),
+                      redis::crlf, prefix, name, leader_suffix, redis::crlf);
 }
 
 /// Appends the beginning of every leader announcement of this lease.
 void append_term(std::string& out, core::fence number)
 {
     redis::digits const term(core::fencing_token(number));
-    redis::append_all(out, std::string_view("$"), redis::digits(std::string_view(term).size() + 1),
-                      redis::crlf, term, std::string_view(" \r\n"));
+    redis::append_all(out, "$", redis::digits(std::string_view(term).size() + 1), redis::crlf, term, " \r\n");
 }
 
 /// The commands of a fenced lock, except that an extension announces the leader, and a release deletes the

@@ -34,7 +34,7 @@ public:
         std::string const time = milliseconds(times.key);
         fence_time_ = milliseconds(times.number);
         redis::append_all(marker_to_nonce_, marker_key, time, fence_time_, nonce_header);
-        redis::append_all(vote_start_, marker_key, std::string_view("$1\r\nx\r\n"), nonce_header);
+        redis::append_all(vote_start_, marker_key, "$1\r\nx\r\n", nonce_header);
         redis::append_all(vote_end_, redis::crlf, time);
     }
 
@@ -63,7 +63,7 @@ public:
         if (what != request::number)
             return append_common(out, what, args, form);
         auto const& [prefix, name, several] = args.key;
-        redis::append_all(out, std::string_view("*2\r\n$3\r\nGET\r\n$"),
+        redis::append_all(out, "*2\r\n$3\r\nGET\r\n$",
                           redis::digits(prefix.size() + name.size() + fence_suffix.size()), redis::crlf,
                           prefix, name, fence_suffix, redis::crlf);
     }
@@ -110,8 +110,8 @@ private:
         redis::digits const number(args.number);
         std::string_view const shown(number);
         append_with_second_key(out, call, form, args.key, fence_suffix, marker_to_nonce_, checked(args.nonce),
-                               redis::crlf, std::string_view("$"), redis::digits(shown.size()), redis::crlf,
-                               shown, redis::crlf);
+                               redis::crlf, "$", redis::digits(shown.size()), redis::crlf, shown,
+                               redis::crlf);
     }
 
     /// A negative number, converted, is far beyond the end.

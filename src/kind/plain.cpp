@@ -48,12 +48,10 @@ public:
 
     static answer read(request what, redis::resp_node const& reply)
     {
-        switch (what) {
-        case request::vote: return read_set(reply);
-        case request::extend:
-        case request::adopt: return read_extension(reply);
-        default: return read_common(what, reply);
-        }
+        if (what == request::vote)
+            return read_set(reply);
+        return what == request::extend || what == request::adopt ? read_extension(reply)
+                                                                 : read_common(what, reply);
     }
 
     static constexpr std::array questions{request::owner, request::time_left};
@@ -68,17 +66,16 @@ private:
         if (!redis::is_native(form))
             return append_keyed(out, extension, form, args, time_);
         auto const& [prefix, name, several] = args.key;
-        std::string_view const nonce = checked(args.nonce);
-        redis::append_all(out, std::string_view("*7\r\n$3\r\nSET\r\n$"),
-                          redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name, redis::crlf,
-                          nonce_header, nonce, redis::crlf, std::string_view("$4\r\nIFEQ\r\n"), nonce_header,
-                          nonce, redis::crlf, std::string_view("$2\r\nPX\r\n"), time_);
+        auto const nonce = checked(args.nonce);
+        redis::append_all(out, "*7\r\n$3\r\nSET\r\n$", redis::digits(prefix.size() + name.size()),
+                          redis::crlf, prefix, name, redis::crlf, nonce_header, nonce, redis::crlf,
+                          "$4\r\nIFEQ\r\n", nonce_header, nonce, redis::crlf, "$2\r\nPX\r\n", time_);
     }
 
     void append_claim(std::string& out, command_arguments const& args, redis::script_form form) const
     {
-        append_with_second_key(out, claiming, form, args.key, queue_suffix, std::string_view("$1\r\nx\r\n"),
-                               nonce_header, checked(args.nonce), redis::crlf, time_);
+        append_with_second_key(out, claiming, form, args.key, queue_suffix, "$1\r\nx\r\n", nonce_header,
+                               checked(args.nonce), redis::crlf, time_);
         redis::append_argument(out, args.previous_owner);
     }
 

@@ -83,8 +83,7 @@ private:
             append_key(out, args.key, permit_fences_suffix);
             out += marker_key_;
         }
-        redis::append_all(out, std::string_view("$1\r\np\r\n"), nonce_header, checked(args.nonce),
-                          redis::crlf, time_);
+        redis::append_all(out, "$1\r\np\r\n", nonce_header, checked(args.nonce), redis::crlf, time_);
     }
 
     // rule P3

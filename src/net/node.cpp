@@ -116,7 +116,7 @@ void node::begin_batch()
 void node::begin_wait()
 {
     answered_ = loop_.now();
-    set_timer();
+    look_again_by(answered_ + terms_.response_timeout);
 }
 
 void node::take_over(std::string_view bytes, std::span<awaited_reply const> replies, bool writes) noexcept
@@ -125,7 +125,8 @@ void node::take_over(std::string_view bytes, std::span<awaited_reply const> repl
     if (writes && out_.empty() && stream_)
         bytes.remove_prefix(stream_->write_now(bytes));
     out_.append(bytes);
-    awaited_.insert(awaited_.end(), replies.begin(), replies.end());
+    for (awaited_reply const& each : replies)
+        awaited_.push_back(each);
     if (first)
         begin_wait();
 }
@@ -177,12 +178,13 @@ void node::flush() noexcept
 {
     broadcast_.write();
     dirty_ = false;
-    bytes_limit_ = 0;
     if (!connected())
         return;
     bool const done = core::if_memory_allows([this] {
-        if (!out_.empty())
+        if (!out_.empty()) {
             stream_->flush(out_);
+            bytes_limit_ = 0; // the stream may have taken the output's memory
+        }
         read_more();
     });
     if (!done)
@@ -271,7 +273,8 @@ void node::work_off()
     in_used_ -= worked_off_;
     if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
         std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
-    set_timer();
+    if (!due_ || (awaited_.empty() && !kept_connected_))
+        set_timer();
 }
 
 /// Most replies are one value.

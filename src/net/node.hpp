@@ -279,6 +279,7 @@ private:
     void fail_all(failure const&);
     void on_timer();
     void set_timer();
+    void look_again_by(core::instant);
     void give_up_attempt();
     void check();
     void ask_time();

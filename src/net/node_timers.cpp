@@ -55,17 +55,16 @@ bool node::is_silent_too_long() const
 /// Returns when the next step is due in each state; for an unwatched node, only that of a reply.
 std::optional<core::instant> node::next_due() const
 {
+    core::instant const now = loop_.now();
+    if (out_of_memory_)
+        return now;
     std::optional<core::instant> due;
-    auto const no_later_than = [&due, now = loop_.now()](core::instant at) {
+    auto const no_later_than = [&due, now](core::instant at) {
         if (!due || core::sooner(at, *due, now))
             due = at;
     };
-    if (out_of_memory_)
-        no_later_than(loop_.now());
     if (!awaited_.empty() && connected())
-        no_later_than(answered_ + terms_.response_timeout);
-    if (!awaited_.empty() && connected() && answer_due_)
-        no_later_than(*answer_due_);
+        no_later_than(answer_due_.value_or(answered_ + terms_.response_timeout));
     if (state_ == node_state::connecting && attempt_limit() != core::duration::max())
         no_later_than(began_ + attempt_limit());
     if (kept_connected_ && checks())
@@ -75,16 +74,21 @@ std::optional<core::instant> node::next_due() const
     return due;
 }
 
+/// A timer that is set for an earlier time stays: then the node looks again.
 void node::set_timer()
 {
-    auto const due = next_due();
-    if (due == due_) // an overdue step would be put off again and again by a steady stream of replies
+    if (auto const due = next_due())
+        return look_again_by(*due);
+    due_.reset();
+    loop_.suspend(timer_);
+}
+
+void node::look_again_by(core::instant due)
+{
+    if (due_ && !core::sooner(due, *due_, loop_.now()))
         return;
     due_ = due;
-    if (due)
-        loop_.schedule(timer_, *due);
-    else
-        loop_.cancel(timer_);
+    loop_.schedule(timer_, due);
 }
 
 // rule V4
@@ -93,7 +97,7 @@ void node::on_timer()
     due_.reset();
     if (out_of_memory_)
         fail_no_memory();
-    else if (state_ == node_state::down)
+    else if (state_ == node_state::down && kept_connected_ && core::reached(retry_at_, loop_.now()))
         connect();
     else if (state_ == node_state::connecting)
         give_up_attempt();

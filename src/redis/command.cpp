@@ -3,11 +3,18 @@
 
 #include "redis/writer.hpp"
 
+#include <charconv>
+
 namespace redlock::redis {
+
+char* digits::write(std::uint64_t number)
+{
+    return std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr;
+}
 
 void append_command(std::string& out, std::span<std::string_view const> args)
 {
-    append_all(out, std::string_view("*"), digits(args.size()), crlf);
+    append_all(out, "*", digits(args.size()), crlf);
     for (auto const argument : args)
         append_argument(out, argument);
 }

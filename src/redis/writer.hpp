@@ -3,21 +3,24 @@
 
 #include "redis/script.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 // Writes the commands that are sent often.
 namespace redlock::redis {
 
-inline constexpr std::string_view crlf = "\r\n";
+inline constexpr char crlf[] = "\r\n";
 
 class digits {
 public:
-    explicit digits(std::uint64_t number) : end_(write(number)) {}
+    explicit digits(std::uint64_t number)
+        : end_(number >= 10 && number < 100 ? write_two(number) : write(number))
+    {}
     digits(digits const&) = delete;
     digits& operator=(digits const&) = delete;
 
@@ -27,32 +30,52 @@ public:
     }
 
 private:
-    char* write(std::uint64_t number)
+    /// The length of most names.
+    char* write_two(std::uint64_t number)
     {
-        if (number < 10 || number >= 100)
-            return std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr;
-        text_[0] = static_cast<char>('0' + number / 10); // the length of most names
+        text_[0] = static_cast<char>('0' + number / 10);
         text_[1] = static_cast<char>('0' + number % 10);
         return text_.data() + 2;
     }
+    char* write(std::uint64_t number);
 
     std::array<char, 20> text_;
     char* end_;
 };
 
-/// Grows the text once for all of its parts: a command has a dozen.
+/// A text whose length is known to the compiler, which copies it with few instructions: a literal, or a nonce.
+template <std::size_t Size>
+constexpr std::span<char const, Size - 1> as_part(char const (&literal)[Size])
+{
+    return std::span<char const, Size - 1>(literal, Size - 1);
+}
+template <std::size_t Size>
+constexpr std::span<char const, Size> as_part(std::span<char const, Size> text)
+{
+    return text;
+}
+template <class Text>
+constexpr std::string_view as_part(Text const& text)
+{
+    return std::string_view(text);
+}
+
+/// Joins the parts before it appends them: a command has a dozen.
 template <class... Parts>
 void append_all(std::string& out, Parts const&... parts)
 {
-    std::size_t const before = out.size();
-    out.resize(before + (std::string_view(parts).size() + ...));
-    char* at = out.data() + before;
-    ((at += std::string_view(parts).copy(at, std::string::npos)), ...);
+    constexpr std::size_t usual = 256;
+    std::array<char, usual> joined;
+    if ((as_part(parts).size() + ...) > usual)
+        return void((out.append(as_part(parts).data(), as_part(parts).size()), ...));
+    char* end = joined.data();
+    ((end = std::ranges::copy(as_part(parts), end).out), ...);
+    out.append(joined.data(), static_cast<std::size_t>(end - joined.data()));
 }
 
 inline void append_argument(std::string& out, std::string_view argument)
 {
-    append_all(out, std::string_view("$"), digits(argument.size()), crlf, argument, crlf);
+    append_all(out, "$", digits(argument.size()), crlf, argument, crlf);
 }
 
 /// A call of a script, whose keys and arguments follow.
@@ -76,8 +99,8 @@ public:
     {
         constexpr std::string_view name = "\r\n$4\r\nEVAL\r\n$";
         constexpr std::string_view keys = "\r\n$1\r\n";
-        append_all(out, std::string_view("*"), digits(words_), name, digits(called_.text.size()), crlf,
-                   called_.text, keys, digits(keys_), crlf);
+        append_all(out, "*", digits(words_), name, digits(called_.text.size()), crlf, called_.text, keys,
+                   digits(keys_), crlf);
     }
 
 private:
