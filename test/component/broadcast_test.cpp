@@ -82,12 +82,20 @@ BOOST_AUTO_TEST_CASE(unsent_broadcast_fails_with_its_connection)
     BOOST_TEST(client.sink.failures == 1U);
 }
 
-// rule R3
+// rule A7
 BOOST_AUTO_TEST_CASE(unsent_broadcast_fails_with_its_client)
 {
     say_to_all("second");
     client.node.close();
     BOOST_TEST(client.sink.failures == 1U);
+}
+
+// rule A7
+BOOST_AUTO_TEST_CASE(node_that_has_gone_is_sent_nothing)
+{
+    BOOST_TEST(client.shared.ensure_can_send());
+    client.node.renew();
+    BOOST_TEST(!client.shared.ensure_can_send());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
