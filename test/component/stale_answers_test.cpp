@@ -57,24 +57,21 @@ BOOST_AUTO_TEST_SUITE(stale_answers)
 // rule A5
 BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
 {
+    warm_up();
     std::string_view const first[] = {canned::loading, canned::loading, canned::ok};
-    std::string_view const then[] = {canned::ok, canned::nil, canned::nil};
+    std::string_view const then[] = {canned::ok, canned::loading, canned::loading};
     for (std::size_t i = 0; i != 3; ++i)
         nodes[i]
             ->expect("SET", i == 2 ? late(first[i]) : reply(first[i]))
-            .expect("EVAL", reply(canned::one))
-            .expect("SET", reply(then[i]));
-    auto const before = std::make_shared<outcome>();
-    lock().try_acquire(keeps_outcome{before});
-    run_until(context, [&] { return before->done(); });
-    BOOST_TEST(before->ec == errc::no_quorum);
+            .expect("EVALSHA", reply(canned::one))
+            .expect("SET", reply(then[i]))
+            .expect("EVALSHA", reply(canned::one));
     auto const result = std::make_shared<outcome>();
-    lock().try_acquire(keeps_outcome{result});
-    run_until_heard(3);
+    lock().acquire(keeps_outcome{result});
+    run_until(context, [&] { return nodes[2]->count("SET") == 4; });
     nodes[2]->deliver_late();
     run_until(context, [&] { return result->done(); });
-    BOOST_TEST(result->ec == errc::contended);
-    BOOST_TEST(result->granted.empty());
+    BOOST_TEST(result->granted.attempts() == 3U);
 }
 
 // rule H4

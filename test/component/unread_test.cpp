@@ -145,11 +145,12 @@ BOOST_FIXTURE_TEST_CASE(processed_answer_before_unread_invalidation_does_not_end
 /// The word lets a waiter vote, and what stands behind it has been read before that.
 BOOST_AUTO_TEST_CASE(unsolicited_reply_behind_invalidation_is_no_grant)
 {
-    refuse();
+    node.expect("EVAL", reply(canned::marker)).expect("EVAL", reply("+HELD 60000 4 stranger\r\n"));
     auto const result = std::make_shared<outcome>();
-    mutex(locks, "resource", without_polling()).acquire(keeps_outcome{result});
+    fenced_mutex(locks, "resource", without_polling()).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
-    server_says(std::string(invalidation) + std::string(canned::ok));
+    node.expect("EVAL", reply(canned::marker));
+    server_says(std::string(invalidation) + ":5\r\n");
     run_both([&] { return result->done(); });
     BOOST_TEST(result->ec == error_code());
     BOOST_TEST(node.accepted() == 2U); // the grant came on another connection
