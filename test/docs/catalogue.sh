@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# docs/errors.md explains every value that the library reports: each enumerator of the headers named below, and each reason
-# for which a server does not vote. And it explains no value that there is not.
+# docs/errors.md and docs/errors/ explain every value that the library reports: each enumerator of the headers named below, and each reason
+# for which a server does not vote. And they explain no value that there is not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-catalogue=docs/errors.md
+catalogue=(docs/errors.md docs/errors/*.md)
 failed=0
 complain() { failed=1; echo "$1"; }
 
@@ -33,11 +33,11 @@ values=$(
     enumerators observer.hpp kind warning_event::kind
 )
 for value in $values; do
-    grep -qE "^(### |\| )\`$value\`( \||$)" "$catalogue" || complain "$value does not stand in $catalogue"
+    grep -qE "^(### |\| (\`[a-z_:]+\`, )*)\`$value\`(, | \||$)" "${catalogue[@]}" || complain "$value does not stand in the catalogue"
 done
 while read -r explained; do
-    grep -qxF -- "$explained" <<<"$values" || complain "$explained, in $catalogue, is no value"
-done < <(grep -oE '^(### |\| )`[a-z_:]+::[a-z_]+`' "$catalogue" | grep -oE '[a-z_]+::[a-z_:]+')
+    grep -qxF -- "$explained" <<<"$values" || complain "$explained, in the catalogue, is no value"
+done < <(grep -hoE '^(### |\| )(`[a-z_:]+`, )*`[a-z_:]+::[a-z_]+`' "${catalogue[@]}" | grep -oE '[a-z_]+::[a-z_:]+')
 
 # Reasons are the strings of those functions; what is put together there at run time is a "…" in the catalogue.
 reasons=$(
@@ -48,7 +48,7 @@ reasons=$(
 )
 # Literals that the compiler joins are joined here, too; a sentence's beginning, up to a colon or "see", is enough.
 while read -r reason; do
-    grep -qF -- "$reason" "$catalogue" || complain "the reason '$reason' does not stand in $catalogue"
+    grep -qF -- "$reason" "${catalogue[@]}" || complain "the reason '$reason' does not stand in the catalogue"
 done < <(tr '\n' ' ' <<<"$reasons" | sed -E 's/" +"|""//g' | grep -oE '"[^"]{4,}"' | sed -E 's/^"|"$//g; s/[:;].*//; s/ +$//' | sort -u)
 
 echo "$(wc -w <<<"$values") values checked"

@@ -42,8 +42,8 @@ if not re.search(r"\.md-nav__link--active \{\s*color: var\(--guide-link\)", css)
     complain("the navigation's active entry has the theme's color, which cannot be read in dark")
 
 page = (site / "errors.html").read_text()
-for name in ("operation_in_progress", "lease_lost"):
-    if "<code>" + name.replace("_", "_<wbr>") not in page:
+for name in ("operation_in_progress", "errc::lease_lost"):
+    if "<code>" + name.replace("::", "::<wbr>").replace("_", "_<wbr>") not in page:
         complain(f"errors.html: {name} is not broken between its words")
 if re.search(r"td code[^}]*(anywhere|break-word)", css):
     complain("names in tables are broken anywhere")
