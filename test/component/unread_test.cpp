@@ -145,7 +145,10 @@ BOOST_FIXTURE_TEST_CASE(processed_answer_before_unread_invalidation_does_not_end
 /// The word lets a waiter vote, and what stands behind it has been read before that.
 BOOST_AUTO_TEST_CASE(unsolicited_reply_behind_invalidation_is_no_grant)
 {
-    node.expect("EVAL", reply(canned::marker)).expect("EVAL", reply("+HELD 60000 4 stranger\r\n"));
+    node.expect("EVAL", reply(canned::marker))
+        .expect("EVAL", reply("+HELD 60000 4 stranger\r\n"))
+        .expect("PTTL", reply(":100000\r\n"))
+        .expect("GET", reply(bulk("stranger")));
     auto const result = std::make_shared<outcome>();
     fenced_mutex(locks, "resource", without_polling()).acquire(keeps_outcome{result});
     run_both([&] { return node.done(); });
