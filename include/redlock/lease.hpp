@@ -111,10 +111,14 @@ public:
 
     lease() noexcept = default;
     /// Leaves the other lease empty.
-    lease(lease&&) noexcept;
+    lease(lease&&) noexcept = default;
     /// Ends the lease that is assigned to as its destructor does.
     lease& operator=(lease&&) noexcept;
-    ~lease();
+    ~lease()
+    {
+        if (held_)
+            abandon();
+    }
 
     /// Was it default-constructed, moved from, or the result of a failed acquisition? Says nothing about validity.
     [[nodiscard]] bool empty() const noexcept { return held_ == nullptr; }

@@ -22,16 +22,20 @@ namespace redlock::detail {
 void held_lease::start_release(bool queues)
 {
     releasing& stage = *releasing_stage();
+    kind::lock_kind const& its = type();
     stage.begin();
     on().life.release_began();
-    if (queues && type().opens_window()) // if one is owed to unqueued clients
-        contention().passing.open_window(lock().config->batch_policy.period, on().open_window_length(),
-                                         on().loop().now());
-    // Readers and permits use the queue always, exclusive leases only if rivals are known.
-    if (queues && (type().heeds() || contention().batch.has_rivals()) && release_in_queue(stage))
-        return;
+    if (queues) {
+        core::contention& known = contention();
+        if (its.opens_window()) // if one is owed to unqueued clients
+            known.passing.open_window(lock().config->batch_policy.period, on().open_window_length(),
+                                      on().loop().now());
+        // Readers and permits use the queue always, exclusive leases only if rivals are known.
+        if ((its.heeds() || known.batch.has_rivals()) && release_in_queue(stage))
+            return;
+    }
     on().loop().schedule_after(*this, lock().config->node_timeout);
-    release_on(nodes().all(), type().release_request());
+    release_on(nodes().all(), its.release_request());
 }
 
 /// The decision to leave the lock free is the same for each node and for each repetition.

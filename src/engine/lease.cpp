@@ -35,8 +35,6 @@ std::exception_ptr detail::explained_empty() noexcept
     return exception_for(errc::empty_lease, [] { return of_empty_lease(errc::empty_lease); });
 }
 
-lease::lease(lease&&) noexcept = default;
-
 lease& lease::operator=(lease&& other) noexcept
 {
     if (this != &other) {
@@ -44,11 +42,6 @@ lease& lease::operator=(lease&& other) noexcept
         held_ = std::move(other.held_);
     }
     return *this;
-}
-
-lease::~lease()
-{
-    abandon();
 }
 
 void lease::abandon() noexcept
