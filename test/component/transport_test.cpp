@@ -92,6 +92,22 @@ BOOST_AUTO_TEST_CASE(half_reply_after_handshake_closes_connection)
     BOOST_TEST(first().detail == "handshake: a reply that nobody asked for");
 }
 
+/// Both releases are about to be sent once more when the third reply is read.
+BOOST_AUTO_TEST_CASE(reply_to_what_is_not_sent_yet_closes_connection)
+{
+    scripted_cluster three;
+    three.warm_up();
+    std::vector<outcome_ptr> held;
+    for (auto const* name : {"one", "other"}) {
+        held.push_back(three.try_acquire(three.lock(name)));
+        run_until(three.context, [&] { return held.back()->granted.votes() == 3; });
+    }
+    three[0].expect("EVALSHA", reply(canned::noscript));
+    three[0].expect("EVALSHA", reply(std::string(canned::noscript) + std::string(canned::one)));
+    asio::post(three.context, [&] { held.clear(); });
+    run_until(three.context, [&] { return three[0].accepted() == 2; });
+}
+
 BOOST_AUTO_TEST_CASE(answer_after_node_timeout_is_not_taken_for_the_next)
 {
     lock_options options = unrenewed;
