@@ -43,7 +43,7 @@ bool node::reserve_capacity() noexcept
         if (awaited_.reserve() < spare_places)
             awaited_.set_capacity(awaited_.capacity() * 2);
         if (out_.capacity() - out_.size() < spare_output)
-            out_.reserve(std::max(out_.size() + spare_output, 2 * out_.capacity()));
+            out_.reserve(std::max(out_.size() + 2 * spare_output, 2 * out_.capacity()));
         places_limit_ = std::min(awaited_.capacity() - spare_places + 1, max_queue_size);
         bytes_limit_ = std::min(out_.capacity() - spare_output + 1, max_output);
     });
@@ -154,7 +154,7 @@ bool broadcast::reserve() noexcept
     bool const fits =
         bytes_.capacity() - bytes_.size() >= node::spare_output && awaited_.size() != awaited_.capacity();
     return fits || core::if_memory_allows([this] {
-               bytes_.reserve(std::max(bytes_.size() + node::spare_output, 2 * bytes_.capacity()));
+               bytes_.reserve(std::max(bytes_.size() + 2 * node::spare_output, 2 * bytes_.capacity()));
                awaited_.reserve(std::max<std::size_t>(2 * awaited_.capacity(), 64));
            });
 }
