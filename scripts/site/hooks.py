@@ -59,7 +59,7 @@ def on_files(files, config):
         places[page] = page
         add(page, ROOT)
     examples = ROOT / "examples"
-    for example in sorted([*examples.glob("*.?pp"), *examples.glob("cli/*")]):
+    for example in sorted([*examples.glob("*.?pp"), *examples.glob("cli/*"), *examples.glob("observe/*")]):
         name = example.relative_to(ROOT).as_posix()
         places[name] = name + ".md"
         write_example(name, example.read_text())
@@ -78,7 +78,7 @@ def on_files(files, config):
 def write_example(name, text):
     page = GENERATED / (name + ".md")
     page.parent.mkdir(parents=True, exist_ok=True)
-    language = "cpp" if name.endswith("pp") else "ini"
+    language = {".cpp": "cpp", ".hpp": "cpp", ".json": "json", ".yaml": "yaml"}.get(page.with_suffix("").suffix, "ini")
     page.write_text(f"# {name}\n\n```{language}\n{text}```\n")
 
 
