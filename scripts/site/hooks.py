@@ -8,11 +8,14 @@ before. A link to any other file outside docs/ is an error. README.md as a targe
 
 The search requests its index, which browsers deny to a page from disk. So the index is also written as a script, for
 scripts/site/theme/main.html.
+
+The first page has the logo, the version and, if PUBLISHER names it, the repository, which every page's header links to.
 """
 
 import json
 import os
 import re
+import subprocess
 from pathlib import Path, PurePosixPath
 from textwrap import dedent
 
@@ -27,7 +30,15 @@ OPTIONAL = ["comparison.md"]
 places = {}  # file of the project -> page or file of the site
 
 
+def output(command):
+    return subprocess.run(["bash", "-c", command], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def on_config(config):
+    config["extra"]["release"] = output("source scripts/environment.sh && version")
+    config["copyright"] = f"asio-redlock {config['extra']['release']}"
+    if repository := output("scripts/publisher --get repository"):
+        config["repo_url"], config["repo_name"] = repository, "Sources"
     absent = {name for name in OPTIONAL if not (ROOT / "docs" / name).exists()}
 
     def kept(items):
@@ -88,7 +99,21 @@ def on_page_markdown(markdown, page, config, files):
         return markdown
     here = PurePosixPath(source.relative_to(ROOT).as_posix())
     folder = PurePosixPath(page.file.src_path).parent
+    if page.file.src_path == "index.md":
+        page.meta["hide"] = ["toc"]
+        markdown = first_page(markdown, config)
     return turned(markdown, here, folder)
+
+
+def first_page(markdown, config):
+    """The logo before the title, and a line of facts below it."""
+    facts = [f"Version {config['extra']['release']}", "[Install](howto/install.md)", "[Reference](../include/redlock)",
+             "[Changes](../CHANGELOG.md)"]
+    if config["repo_url"]:
+        facts.insert(1, f"[Sources]({config['repo_url']})")
+    title, rest = markdown.split("\n", 1)
+    line = " \u00b7 ".join(facts)
+    return f"# ![](images/logo.svg){{: .logo }} {title.removeprefix('# ')}\n\n{line}\n{{: .facts }}\n{rest}"
 
 
 def reference(label):

@@ -3,7 +3,7 @@
 """Draws what examples/guide_stories tells on standard input: one SVG for each story, in the directory that is named.
 
 One lane for each server and participant; a bar while a server votes, and while a lease is valid; a number for each event,
-with its time and words below.
+with its time and words below. The picture is light or dark as its page is.
 """
 
 import sys
@@ -12,12 +12,16 @@ from pathlib import Path
 
 WIDTH, LEFT, RIGHT, LANE, TOP, LINE = 860, 86, 88, 34, 34, 19  # on the right, room for events at the end
 STYLE = """
-text { font: 13px system-ui, sans-serif; fill: #263238 }
-.title { font-weight: 600 } .axis { font-size: 11px; fill: #78909c } .grid { stroke: #eceff1 }
+text { font: 13px system-ui, sans-serif; fill: #263238 } .paper { fill: #fff }
+.title { font-weight: 600 } .axis { font-size: 11px; fill: #546e7a } .grid { stroke: #eceff1 }
 .lane { fill: #f5f7f8 } .up { fill: #b0bec5 } .quarantined { fill: url(#hatch) } .valid { fill: #26a69a }
-.stopped { fill: #ffcc80 } .waits { fill: #cfe8fc }
+.stopped { fill: #ffcc80 } .waits { fill: #cfe8fc } .hatch { fill: #eceff1 } .line { fill: #b0bec5 }
 .mark { fill: #fff; stroke: #263238; stroke-width: 1.2 } .number { font-size: 11px; text-anchor: middle }
-.bad { stroke: #c62828; stroke-width: 1.8 } .when { fill: #78909c; text-anchor: end; font-variant-numeric: tabular-nums }
+.bad { stroke: #c62828; stroke-width: 1.8 } .when { fill: #546e7a; text-anchor: end; font-variant-numeric: tabular-nums }
+@media (prefers-color-scheme: dark) {
+text { fill: #dde5e9 } .paper { fill: #222b30 } .axis, .when { fill: #a3b4bd } .grid { stroke: #35434b }
+.lane { fill: #2a353b } .up { fill: #546e7a } .valid { fill: #1f8a80 } .stopped { fill: #d99a3d } .waits { fill: #33546b }
+.hatch { fill: #35434b } .line { fill: #546e7a } .mark { fill: #222b30; stroke: #dde5e9 } .bad { stroke: #ff8a80 } }
 """
 BAD = {"down", "dead", "refused", "over_lost"}
 SILENT = {"until", "end"}  # drawn, not numbered
@@ -91,8 +95,8 @@ def draw(story):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
         f"<title>{escape(story['title'])}</title><style>{STYLE}</style>",
         '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        '<rect width="6" height="6" fill="#eceff1"/><rect width="2.5" height="6" fill="#b0bec5"/></pattern></defs>',
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
+        '<rect width="6" height="6" class="hatch"/><rect width="2.5" height="6" class="line"/></pattern></defs>',
+        f'<rect class="paper" width="{WIDTH}" height="{height}"/>',
         f'<text class="title" x="12" y="21">{escape(story["title"])}</text>',
     ]
     for second in range(0, end // 1000 + 1):
@@ -121,8 +125,8 @@ def draw(story):
         out.append(f'<text class="number" x="{centre}" y="{y + 4}">{number}</text>')
         below = bottom + 40 + (number - 1) * LINE
         out.append(f'<text x="34" y="{below}" text-anchor="end">{number}</text>')
-        out.append(f'<text class="when" x="100" y="{below}">{at} ms</text>')
-        out.append(f'<text x="112" y="{below}"><tspan font-weight="600">{escape(who)}</tspan> {escape(text)}</text>')
+        out.append(f'<text class="when" x="106" y="{below}">{at} ms</text>')
+        out.append(f'<text x="118" y="{below}"><tspan font-weight="600">{escape(who)}</tspan> {escape(text)}</text>')
     return "\n".join(out + ["</svg>", ""])
 
 
@@ -135,4 +139,5 @@ def main(directory):
     return 0 if stories else 1
 
 
-sys.exit(main(Path(sys.argv[1])))
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
