@@ -10,11 +10,10 @@
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
+#include <redlock/node_outcome.hpp>
 #include <redlock/server_error.hpp>
 
-#include <algorithm>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -49,13 +48,6 @@ bool is_wrong_type(answer const& a)
 bool is_there(answer const& type)
 {
     return type.is(answer::kind::text) && type.text != "none";
-}
-
-bool has_readers(queue_view const& queue)
-{
-    return std::ranges::any_of(queue.first, [](std::optional<kind::waiter> const& waiter) {
-        return waiter && waiter->kind == kind::waiter_kind::shared;
-    });
 }
 
 /// \param answers about the fence, the announcement, and two about the queue

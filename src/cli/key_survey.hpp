@@ -15,10 +15,10 @@ namespace redlock::cli {
 
 /// The keys that a survey lists.
 struct survey_terms {
-    std::string key_prefix{}; ///< of all keys of the client
-    std::string beginning{};  ///< of the names
+    std::string key_prefix{}; ///< begins all keys of the client
+    std::string beginning{};  ///< begins the names
     bool all = false;         ///< also keys that are no locks
-    std::size_t limit = 0;    ///< of names: the first ones are kept, and one more
+    std::size_t limit = 0;    ///< so many names are kept, and one more: the first ones
 };
 
 /// Goes through the keys of one node in steps, and asks what they are. Pure: makes questions from answers.

@@ -11,7 +11,6 @@
 #include "redis/text_number.hpp"
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
-#include <redlock/server_error.hpp>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>

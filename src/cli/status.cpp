@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "cli/answer.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -11,7 +12,6 @@
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
 #include "kind/queue.hpp"
-#include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/trials.hpp"
 
+#include "cli/answer.hpp"
 #include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"

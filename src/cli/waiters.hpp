@@ -26,4 +26,7 @@ void ask_for_queue(questions&, std::string const& key);
 [[nodiscard]] std::optional<queue_view> read_queue(std::string const& node, answer const& waiting,
                                                    answer const& first);
 
+/// Do readers wait among the first ones?
+[[nodiscard]] bool has_readers(queue_view const&);
+
 } // namespace redlock::cli
