@@ -23,8 +23,9 @@ struct verb {
     std::string_view name;
     int (*perform)(options const&, output const&);
 };
-constexpr verb verbs[] = {{"run", run},         {"elect", elect},   {"acquire", acquire}, {"extend", extend},
-                          {"release", release}, {"leader", leader}, {"status", status},   {"doctor", doctor}};
+constexpr verb verbs[] = {{"run", run},       {"elect", elect},     {"acquire", acquire},
+                          {"extend", extend}, {"release", release}, {"leader", leader},
+                          {"status", status}, {"list", list},       {"doctor", doctor}};
 
 int perform(options const& o, output const& out)
 {

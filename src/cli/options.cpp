@@ -40,6 +40,7 @@ parser::parser(options& o)
     define_release();
     define_leader();
     define_status();
+    define_list();
     define_doctor();
     // Last: a verb inherits the settings that exist when it is made.
     app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
@@ -262,6 +263,25 @@ void parser::define_status()
         "Exit status: 0 held, 1 free, 75 blocked, 69 too few nodes answer to tell\n");
 }
 
+void parser::define_list()
+{
+    CLI::App& list = verb("list", "List the locks on all nodes");
+    list.add_option("PREFIX", o_.name, "the beginning of the names; without it: all names");
+    list.add_flag("--all", o_.all, "also keys that are no locks: without an expiry, or of another type");
+    list.add_option("--limit", o_.limit, "list so many names at most (10000)")
+        ->type_name("NUMBER")
+        ->check(CLI::Range(1U, 1'000'000U));
+    list.add_flag("--watch{2}", watch_,
+                  "list again and again, after a pause of so many seconds (2), until INT: --watch=5");
+    list.footer("Examples:\n"
+                "  redlock list\n"
+                "  redlock list --watch account:\n"
+                "\n"
+                "It asks with SCAN, in steps. Names stand without --prefix, as all verbs take them.\n"
+                "\n"
+                "Exit status: 0, 69 too few nodes answer to tell\n");
+}
+
 void parser::define_doctor()
 {
     CLI::App& doctor = verb("doctor", "Look for what makes locks on these nodes unsafe or slow");
@@ -316,7 +336,7 @@ void parser::parse(int argc, char const* const* argv)
     words.erase(mark, words.end());
     if (rest_.size() > 1)
         for (CLI::App* const verb : app_.get_subcommands([](CLI::App const*) { return true; }))
-            verb->get_option("NAME")->required(false);
+            name_of(*verb).required(false);
     std::ranges::reverse(words); // the order that CLI11 requires
     try {
         app_.parse(words);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -22,7 +23,7 @@ enum class sharing : std::uint8_t { none, reader, writer };
 /// The parsed arguments of the command line and of the environment.
 struct options {
     std::string verb;
-    std::string name;                 ///< several names: "seat:41, seat:42"
+    std::string name;                 ///< several names: "seat:41, seat:42"; list: the beginning of all names
     std::vector<std::string> names;   ///< run: each of them once, in their order
     std::vector<std::string> command; ///< run, elect: the program and its arguments
     std::string value{};              ///< elect: the value that observers read
@@ -43,7 +44,10 @@ struct options {
     bool quiet = false;
     bool verbose = false;
     bool json = false;
-    bool prepare = false;      ///< doctor: leave the marker of fenced locks
+    bool prepare = false;                           ///< doctor: leave the marker of fenced locks
+    bool all = false;                               ///< list: also keys that are no locks
+    std::size_t limit = 10000;                      ///< list: names
+    std::optional<std::chrono::milliseconds> watch; ///< list: again and again, after such pauses
     std::set<lock_use> uses{}; ///< doctor: judge by the rights that these need; empty: by a mutex's
 
     /// The name for messages: without characters that would control a terminal.

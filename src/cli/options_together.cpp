@@ -56,7 +56,7 @@ void parser::refuse_unknown_options() const
 /// variable is empty, the command's first word would be taken for the name.
 void parser::take_name()
 {
-    is_named_ = app_.get_subcommands().front()->count("NAME") != 0;
+    is_named_ = name_of(*app_.get_subcommands().front()).count() != 0;
     if (is_named_ || rest_.size() < 2)
         return;
     bool const before_command = with_command() && rest_.size() > 2;
@@ -92,6 +92,8 @@ void parser::finish()
         finish_owner();
     if (with_command())
         finish_command();
+    if (!watch_.empty())
+        finish_watch();
 }
 
 /// Joins the names as the library names a lock of several names.
@@ -106,7 +108,7 @@ void parser::finish_names()
     o_.names.erase(std::ranges::unique(o_.names).begin(), o_.names.end());
     o_.name.clear();
     for (std::string const& each : o_.names) {
-        if (is_named_)
+        if (is_named_ && o_.verb != "list") // it takes the beginning of a name
             as_usage([&] { detail::check_name(each); });
         o_.name.append(o_.name.empty() ? "" : ", ").append(each);
     }
@@ -129,6 +131,14 @@ void parser::finish_credentials()
     if (!o_.client.username.empty() && o_.client.password.empty())
         throw failure(exit_status::usage,
                       "--user needs a password: set REDISCLI_AUTH, or give --password-file or --askpass");
+}
+
+void parser::finish_watch()
+{
+    constexpr auto shortest_pause = std::chrono::milliseconds{100};
+    o_.watch = read_duration(watch_);
+    if (*o_.watch < shortest_pause)
+        throw failure(exit_status::usage, "--watch needs a pause of 100ms at least");
 }
 
 void parser::finish_owner()

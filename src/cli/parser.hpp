@@ -60,8 +60,14 @@ private:
     void define_release();
     void define_leader();
     void define_status();
+    void define_list();
     void define_doctor();
 
+    /// Returns the one argument of a verb that is no option.
+    [[nodiscard]] static CLI::Option& name_of(CLI::App& verb)
+    {
+        return *verb.get_options([](CLI::Option const* o) { return o->get_positional(); }).front();
+    }
     /// Returns the verb that runs a command; null: the given verb runs none.
     [[nodiscard]] CLI::App const* with_command() const
     {
@@ -76,6 +82,7 @@ private:
     void finish_token();
     void finish_command();
     void finish_credentials();
+    void finish_watch();
 
     options& o_;
     CLI::App app_;
@@ -88,6 +95,7 @@ private:
     std::string nodes_file_;
     std::string password_file_;
     std::string shell_line_;
+    std::string watch_;
     std::optional<std::string> wait_;
     std::string token_;
     bool is_named_ = false;

@@ -5,15 +5,12 @@
 #include "net/coroutine.hpp"
 #include "net/leaf/this_machine.hpp"
 #include "net/stream.hpp"
-#include "redis/command.hpp"
-#include "redis/error_class.hpp"
 #include "redis/push.hpp"
 #include "redis/resp.hpp"
 #include "redis/resp_parser.hpp"
 #include "redis/text_number.hpp"
 #include "redis/url.hpp"
 #include <redlock/node_outcome.hpp>
-#include <redlock/server_error.hpp>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -25,6 +22,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,45 +31,26 @@ namespace redlock::cli {
 
 namespace asio = boost::asio;
 
-void questions::ask(std::vector<std::string_view> const& command)
+std::string trouble_of(net::failure const& why)
 {
-    redis::append_command(bytes, command);
-    ++count;
+    return std::string(to_string(why.result)) + (why.detail.empty() ? "" : " (" + why.detail + ')');
 }
 
-std::string_view why_no_lock(answer const& value, answer const& left)
+std::chrono::milliseconds clock_of(interview const& node)
 {
-    constexpr std::int64_t without_expiry = -1;
-    if (value.refused() && redis::classify(value.text) == server_error::wrongtype)
-        return "it is no string";
-    return left.is(answer::kind::number) && left.number == without_expiry ? "it has no expiry" : "";
-}
-
-holder_kind holder_of(answer const& value, answer const& left, answer const& whose)
-{
-    auto const is_other_type = [](answer const& a) {
-        return a.refused() && redis::classify(a.text) == server_error::wrongtype;
-    };
-    bool const text = value.is(answer::kind::text);
-    if (!text && !is_other_type(value))
-        return holder_kind::unknown;
-    if (!why_no_lock({}, left).empty())
-        return holder_kind::no_lock;
-    if (text)
-        return holder_kind::owner;
-    if (whose.is(answer::kind::text) && whose.text == "READERS")
-        return holder_kind::readers;
-    if (whose.is(answer::kind::text) && whose.text == "PERMITS")
-        return holder_kind::permits;
-    return is_other_type(whose) ? holder_kind::no_lock : holder_kind::maybe_readers;
+    auto const now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::floor<std::chrono::milliseconds>(now +
+                                                         node.ahead.value_or(std::chrono::microseconds{}));
 }
 
 namespace {
 
-answer to_answer(std::span<redis::resp_node const> message)
+/// Keeps `longest` bytes of each text.
+answer to_answer(std::span<redis::resp_node const> message, std::size_t longest)
 {
     auto const body = redis::body(message);
     redis::resp_node const& first = body.front();
+    auto const kept = [&](redis::resp_node const& node) { return std::string(node.text.substr(0, longest)); };
     if (redis::is_error(first.type))
         return {.type = answer::kind::error, .text = std::string(first.text)};
     if (first.type == redis::resp_type::number)
@@ -79,11 +58,13 @@ answer to_answer(std::span<redis::resp_node const> message)
     if (first.type == redis::resp_type::null)
         return {};
     if (!redis::is_aggregate(first.type))
-        return {.type = answer::kind::text, .text = std::string(first.text)};
+        return {.type = answer::kind::text, .text = kept(first)};
     answer list{.type = answer::kind::list};
     for (redis::resp_node const& node : body)
         if (node.depth == 1)
-            list.list.emplace_back(node.text);
+            list.list.push_back(kept(node));
+        else if (node.depth == 2)
+            list.inner.push_back(kept(node));
     return list;
 }
 
@@ -104,13 +85,15 @@ interview::transport transport_of(net::peer const& peer)
 }
 
 using questioner = std::function<questions(interview const&)>;
+using dialogue = std::function<questions(std::size_t, interview const&)>;
 
 /// One node's connection, questions and answers.
 class interviewer final : private net::connect_listener {
 public:
+    /// \param next makes this node's next questions from its last answers
     interviewer(asio::io_context& context, std::shared_ptr<net::peer const> peer, bool called_durable,
-                std::chrono::nanoseconds patience, questioner const& asked)
-        : peer_(std::move(peer)), asked_(asked), patience_(patience), timer_(context),
+                std::chrono::nanoseconds patience, questioner next)
+        : peer_(std::move(peer)), next_(std::move(next)), patience_(patience), timer_(context),
           connector_(std::make_shared<net::connector>(context.get_executor(), *net::this_machine(), peer_,
                                                       static_cast<net::connect_listener&>(*this)))
     {
@@ -128,11 +111,6 @@ private:
     {
         stream_ = std::move(connection);
         result_.facts = std::move(told.facts);
-        timer_.expires_after(patience_);
-        timer_.async_wait([this](boost::system::error_code ec) {
-            if (!ec)
-                stream_->close();
-        });
         talk_ = talk();
         asio::post(timer_.get_executor(), [this] { talk_.start(); });
     }
@@ -148,8 +126,11 @@ private:
         result_.round_trip = std::chrono::duration_cast<std::chrono::microseconds>(took);
         if (good)
             read_clock(clock + std::chrono::duration_cast<std::chrono::microseconds>(took / 2));
-        if (good) {
-            questions const asked = asked_(result_);
+        while (good) {
+            questions const asked = next_(result_);
+            if (asked.count == 0)
+                break;
+            result_.answers.clear();
             good = co_await exchange(asked);
         }
         if (!good && !result_.failed)
@@ -172,8 +153,18 @@ private:
             theirs - std::chrono::duration_cast<std::chrono::microseconds>(then.time_since_epoch());
     }
 
+    void limit_time()
+    {
+        timer_.expires_after(patience_);
+        timer_.async_wait([this](boost::system::error_code ec) {
+            if (!ec)
+                stream_->close();
+        });
+    }
+
     net::coroutine<bool> exchange(questions const& what)
     {
+        limit_time();
         boost::system::error_code ec;
         net::operation written;
         stream_->write(asio::buffer(what.bytes), written.handler({}));
@@ -200,7 +191,7 @@ private:
             }
             if (redis::value(parser.message()).type != redis::resp_type::push ||
                 redis::is_subscription(parser.message())) {
-                result_.answers.push_back(to_answer(parser.message()));
+                result_.answers.push_back(to_answer(parser.message(), what.longest));
                 --missing;
             }
             input.erase(0, parsed.consumed);
@@ -209,7 +200,7 @@ private:
     }
 
     std::shared_ptr<net::peer const> peer_;
-    questioner const& asked_;
+    questioner next_;
     std::chrono::nanoseconds patience_;
     asio::steady_timer timer_;
     std::shared_ptr<net::connector> connector_;
@@ -220,19 +211,28 @@ private:
 
 } // namespace
 
-std::vector<interview> ask_nodes(config const& settings, questioner const& asked)
+std::vector<interview> converse(config const& settings, dialogue const& next)
 {
     auto const checked = detail::check(settings, *net::this_machine());
     asio::io_context context{1};
     std::vector<std::unique_ptr<interviewer>> all;
     for (std::size_t i = 0; i != checked.peers.size(); ++i)
-        all.push_back(std::make_unique<interviewer>(context, checked.peers[i], checked.admission[i].durable,
-                                                    checked.terms[i].response_timeout, asked));
+        all.push_back(std::make_unique<interviewer>(
+            context, checked.peers[i], checked.admission[i].durable, checked.terms[i].response_timeout,
+            [&next, i](interview const& so_far) { return next(i, so_far); }));
     context.run();
     std::vector<interview> results;
     for (auto const& one : all)
         results.push_back(one->take());
     return results;
+}
+
+std::vector<interview> ask_nodes(config const& settings, questioner const& asked)
+{
+    return converse(settings,
+                    [&, done = std::set<std::size_t>{}](std::size_t node, interview const& so_far) mutable {
+                        return done.insert(node).second ? asked(so_far) : questions{};
+                    });
 }
 
 } // namespace redlock::cli

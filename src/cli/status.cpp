@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "cli/answer.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -11,7 +12,6 @@
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
 #include "kind/queue.hpp"
-#include "net/connect.hpp"
 #include "redis/command.hpp"
 #include "redis/server_words.hpp"
 #include "redis/text_number.hpp"
@@ -35,9 +35,6 @@ namespace {
 
 using nlohmann::json;
 
-/// The rest is secret: a client that knows the whole owner token can release the lock.
-constexpr std::size_t shown_of_owner = 8;
-
 /// The key on one node.
 struct node_view {
     interview const* node;
@@ -51,28 +48,6 @@ struct node_view {
     std::string trouble{};
 };
 
-std::string trouble_of(interview const& node)
-{
-    net::failure const& why = *node.failed;
-    return std::string(to_string(why.result)) + (why.detail.empty() ? "" : " (" + why.detail + ')');
-}
-
-/// Names the holder of a key that is no string.
-std::string other_holder(holder_kind who)
-{
-    switch (who) {
-    case holder_kind::readers: return "readers";
-    case holder_kind::permits: return "holders of permits";
-    case holder_kind::maybe_readers: return "(readers, permits, or not a lock)";
-    default: return "(not a lock)";
-    }
-}
-
-std::string beginning_of(std::string const& owner)
-{
-    return redis::printable(owner.substr(0, shown_of_owner)) + "...";
-}
-
 std::string token_of(core::fence fence)
 {
     return std::to_string(core::fencing_token(fence));
@@ -82,7 +57,7 @@ node_view look(interview const& node)
 {
     node_view seen{.node = &node};
     if (node.failed) {
-        seen.trouble = trouble_of(node);
+        seen.trouble = trouble_of(*node.failed);
         return seen;
     }
     answer const& owner = node.answers[0];
@@ -108,14 +83,6 @@ node_view look(interview const& node)
     if (node.facts.replica)
         seen.trouble = "replica";
     return seen;
-}
-
-/// Reads this machine's clock if the node's is not known.
-std::chrono::milliseconds clock_of(interview const& node)
-{
-    auto const now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::floor<std::chrono::milliseconds>(now +
-                                                         node.ahead.value_or(std::chrono::microseconds{}));
 }
 
 int status_of(lock_status says)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "cli/query.hpp"
+#include "cli/answer.hpp"
 #include "core/fencing.hpp"
 
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/trials.hpp"
 
+#include "cli/answer.hpp"
 #include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"
@@ -110,7 +111,7 @@ use_words words_of(lock_use what) noexcept
 
 std::string probe_of(std::string const& lock)
 {
-    return lock.empty() ? "redlock-doctor" : lock + ":redlock-doctor";
+    return (lock.empty() ? "" : lock + ':').append(trial_name);
 }
 
 std::vector<trial> trials_of(lock_use what, std::string const& key_prefix, std::string const& lock,

@@ -15,6 +15,7 @@ namespace redlock::cli {
 [[nodiscard]] int elect(options const&, output const&);
 [[nodiscard]] int leader(options const&, output const&);
 [[nodiscard]] int status(options const&, output const&);
+[[nodiscard]] int list(options const&, output const&);
 [[nodiscard]] int doctor(options const&, output const&);
 
 } // namespace redlock::cli

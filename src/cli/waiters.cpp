@@ -3,6 +3,8 @@
 
 #include "redis/command.hpp"
 
+#include <algorithm>
+
 namespace redlock::cli {
 
 void ask_for_queue(questions& asked, std::string const& key)
@@ -20,6 +22,13 @@ std::optional<queue_view> read_queue(std::string const& node, answer const& wait
     for (std::string const& position : first.list)
         seen.first.push_back(kind::read_position(position));
     return seen;
+}
+
+bool has_readers(queue_view const& queue)
+{
+    return std::ranges::any_of(queue.first, [](std::optional<kind::waiter> const& waiter) {
+        return waiter && waiter->kind == kind::waiter_kind::shared;
+    });
 }
 
 } // namespace redlock::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "cli/query.hpp"
+#include "cli/answer.hpp"
 #include "kind/queue.hpp"
 
 #include <cstdint>
@@ -25,5 +25,8 @@ void ask_for_queue(questions&, std::string const& key);
 /// Reads a node's answers to these. Empty if nobody waits there, or if it may not be asked.
 [[nodiscard]] std::optional<queue_view> read_queue(std::string const& node, answer const& waiting,
                                                    answer const& first);
+
+/// Do readers wait among the first ones?
+[[nodiscard]] bool has_readers(queue_view const&);
 
 } // namespace redlock::cli

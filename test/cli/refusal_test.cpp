@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_SUITE(refusals)
 
 BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
 {
-    std::string const verbs = "run, elect, acquire, extend, release, leader, status, doctor";
+    std::string const verbs = "run, elect, acquire, extend, release, leader, status, list, doctor";
     refused({}, 64, "a verb is missing (" + verbs + ")");
     refused({"--", "run"}, 64, "a verb is missing");
     refused({"rum", "seat"}, 64, "unknown verb: 'rum' (" + verbs + ")");

@@ -42,7 +42,8 @@ tool::tool(std::vector<std::string> const& arguments, environment const& variabl
         ::_exit(99);
     if (!how.terminal)
         ::dup2(::open("stdin", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-    ::dup2(::open("stdout", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDOUT_FILENO);
+    if (!how.shows)
+        ::dup2(::open("stdout", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDOUT_FILENO);
     int const said = ::open("stderr", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(how.errors >= 0 ? how.errors : said, STDERR_FILENO);
     ::execve(argv.front(), argv.data(), envp.data());
@@ -89,6 +90,22 @@ void tool::type(char key) const
 {
     if (::write(terminal_, &key, 1) != 1)
         throw std::runtime_error("no terminal");
+}
+
+std::string tool::shown_until(std::string const& text) const
+{
+    std::string shown;
+    char chunk[4096];
+    while (!contains(shown, text)) {
+        pollfd watched{terminal_, POLLIN, 0};
+        if (::poll(&watched, 1, static_cast<int>(patience.count())) != 1)
+            throw std::runtime_error("waited in vain for '" + text + "' after: " + shown);
+        auto const size = ::read(terminal_, chunk, sizeof chunk);
+        if (size <= 0)
+            throw std::runtime_error("the terminal ended after: " + shown);
+        shown.append(chunk, static_cast<std::size_t>(size));
+    }
+    return shown;
 }
 
 std::string tool::read(std::string const& name) const

@@ -26,6 +26,7 @@ public:
         int errors = -1; ///< an open file that takes what it says instead of the file "stderr"
         bool terminal =
             false; ///< a terminal of its own, in whose foreground it is; its output goes into files all the same
+        bool shows = false; ///< the standard output does not, but to the terminal
     };
     tool(std::vector<std::string> const& arguments, environment const& variables, start const& how);
     explicit tool(std::vector<std::string> const& arguments, environment const& variables = {})
@@ -42,6 +43,9 @@ public:
     void send(int signal) const;
     /// At its terminal.
     void type(char key) const;
+
+    /// Waits until the terminal shows the text. \return all that was shown since the last call
+    std::string shown_until(std::string const& text) const;
 
     /// Its output so far.
     [[nodiscard]] std::string out() const { return read("stdout"); }

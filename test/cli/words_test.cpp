@@ -66,7 +66,8 @@ std::string manual()
     return std::regex_replace(text_of(REDLOCK_MANUAL), std::regex(R"(\\-)"), "-");
 }
 
-char const* const verbs[] = {"run", "elect", "acquire", "extend", "release", "leader", "status", "doctor"};
+char const* const verbs[] = {"run",    "elect",  "acquire", "extend", "release",
+                             "leader", "status", "list",    "doctor"};
 
 } // namespace
 

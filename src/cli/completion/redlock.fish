@@ -2,7 +2,7 @@
 
 function __redlock_verb --description 'The verb on the command line is one of these; without any: there is none yet'
     for word in (commandline -opc)[2..] # options of all verbs may stand before it
-        if contains -- $word run elect acquire extend release leader status doctor
+        if contains -- $word run elect acquire extend release leader status list doctor
             contains -- $word $argv
             return
         end
@@ -35,6 +35,7 @@ complete -c redlock -n __redlock_verb -a extend -d 'Give a lock that acquire too
 complete -c redlock -n __redlock_verb -a release -d 'Free a lock that acquire took'
 complete -c redlock -n __redlock_verb -a leader -d 'Tell who leads'
 complete -c redlock -n __redlock_verb -a status -d 'Tell who holds a lock on which node'
+complete -c redlock -n __redlock_verb -a list -d 'List the locks on all nodes'
 complete -c redlock -n __redlock_verb -a doctor -d 'Look for what makes locks on these nodes unsafe or slow'
 
 complete -c redlock -s u -l node -x -d 'A node\'s URL; repeat it'
@@ -83,6 +84,10 @@ complete -c redlock -n '__redlock_verb run' -l also -x -d 'This lock as well, al
 complete -c redlock -n '__redlock_verb run' -l no-extend -d 'Do not renew: the command has one ttl'
 complete -c redlock -n '__redlock_verb run' -l max-lifetime -x -d 'Do not hold the lock for longer'
 complete -c redlock -n '__redlock_verb run' -l on-lost -x -a 'term warn' -d 'When the lock is lost'
+
+complete -c redlock -n '__redlock_verb list' -l all -d 'Also keys that are no locks'
+complete -c redlock -n '__redlock_verb list' -l limit -x -d 'List so many names at most (10000)'
+complete -c redlock -n '__redlock_verb list' -l watch -d 'List again and again, after a pause of so many seconds (2)'
 
 complete -c redlock -n '__redlock_verb doctor' -l prepare -d 'Leave the marker of fenced locks where none stands'
 complete -c redlock -n '__redlock_verb doctor' -l shared -d 'Judge by the rights of readers and writers'
