@@ -232,7 +232,7 @@ private:
     /// The sink of the health check; `deliver_rare` gives its reply, if it is more than one value, to `on_time`.
     struct check_sink : drain {
         explicit check_sink(node& n) : owner(n) {}
-        void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { owner.checking_ = false; }
+        void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { owner.end_check(); }
         void on_failure(unsigned, std::uint32_t, failure const&) override { owner.checking_ = false; }
         node& owner;
     };
@@ -283,6 +283,7 @@ private:
     void give_up_attempt();
     void check();
     void ask_time();
+    void end_check();
     [[nodiscard]] bool may_serve(service s) const { return s != service::refused && facts_.protocol >= 3; }
     [[nodiscard]] bool begin_service(service&);
     void on_tracking(redis::resp_node const& reply);
