@@ -6,7 +6,6 @@
 #include "kind/election.hpp"
 #include "kind/fenced.hpp"
 #include "kind/kind.hpp"
-#include "kind/queue.hpp"
 #include "redis/command.hpp"
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"

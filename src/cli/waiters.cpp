@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/waiters.hpp"
 
+#include "kind/kind.hpp"
 #include "redis/command.hpp"
 
 #include <algorithm>
