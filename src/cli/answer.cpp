@@ -14,21 +14,23 @@ void questions::ask(std::vector<std::string_view> const& command)
     ++count;
 }
 
+bool is_wrong_type(answer const& a)
+{
+    return a.refused() && redis::classify(a.text) == server_error::wrongtype;
+}
+
 std::string_view why_no_lock(answer const& value, answer const& left)
 {
     constexpr std::int64_t without_expiry = -1;
-    if (value.refused() && redis::classify(value.text) == server_error::wrongtype)
+    if (is_wrong_type(value))
         return "it is no string";
     return left.is(answer::kind::number) && left.number == without_expiry ? "it has no expiry" : "";
 }
 
 holder_kind holder_of(answer const& value, answer const& left, answer const& whose)
 {
-    auto const is_other_type = [](answer const& a) {
-        return a.refused() && redis::classify(a.text) == server_error::wrongtype;
-    };
     bool const text = value.is(answer::kind::text);
-    if (!text && !is_other_type(value))
+    if (!text && !is_wrong_type(value))
         return holder_kind::unknown;
     if (!why_no_lock({}, left).empty())
         return holder_kind::no_lock;
@@ -38,7 +40,7 @@ holder_kind holder_of(answer const& value, answer const& left, answer const& who
         return holder_kind::readers;
     if (whose.is(answer::kind::text) && whose.text == "PERMITS")
         return holder_kind::permits;
-    return is_other_type(whose) ? holder_kind::no_lock : holder_kind::maybe_readers;
+    return is_wrong_type(whose) ? holder_kind::no_lock : holder_kind::maybe_readers;
 }
 
 std::string other_holder(holder_kind who)

@@ -33,6 +33,9 @@ struct questions {
     void ask(std::vector<std::string_view> const& command);
 };
 
+/// Is the key of another type than the command wants?
+[[nodiscard]] bool is_wrong_type(answer const&);
+
 /// Returns why a key under a lock's name cannot be a lock's key; empty: it may be one, or does not exist, or may not be
 /// read.
 /// \param value of GET

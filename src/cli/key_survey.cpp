@@ -10,7 +10,6 @@
 #include "redis/error_class.hpp"
 #include "redis/server_words.hpp"
 #include <redlock/node_outcome.hpp>
-#include <redlock/server_error.hpp>
 
 #include <iterator>
 #include <span>
@@ -31,18 +30,6 @@ constexpr std::size_t longest_text = 1024;
 constexpr std::size_t questions_of_holder = 5;
 
 answer const no_string{.type = answer::kind::error, .text = "WRONGTYPE"};
-
-/// A user may have a right to some keys only.
-bool is_about_key(answer const& refusal)
-{
-    return refusal.text.find(" access ") != std::string::npos &&
-           redis::classify(refusal.text) == server_error::noperm;
-}
-
-bool is_wrong_type(answer const& a)
-{
-    return a.refused() && redis::classify(a.text) == server_error::wrongtype;
-}
 
 bool is_there(answer const& type)
 {
@@ -80,7 +67,7 @@ bool key_survey::refused(answer const& a)
 {
     if (!a.refused())
         return false;
-    if (is_about_key(a)) {
+    if (redis::is_about_keys(a.text)) { // a user may have a right to some keys only
         ++hidden_;
     } else if (asked_ != step::failed) {
         asked_ = step::failed;

@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -229,10 +228,9 @@ std::vector<interview> converse(config const& settings, dialogue const& next)
 
 std::vector<interview> ask_nodes(config const& settings, questioner const& asked)
 {
-    return converse(settings,
-                    [&, done = std::set<std::size_t>{}](std::size_t node, interview const& so_far) mutable {
-                        return done.insert(node).second ? asked(so_far) : questions{};
-                    });
+    return converse(settings, [&](std::size_t, interview const& so_far) {
+        return so_far.answers.empty() ? asked(so_far) : questions{};
+    });
 }
 
 } // namespace redlock::cli

@@ -27,7 +27,7 @@ attempt::step attempt::voted(unsigned node, vote v, fence counter)
 }
 
 /// An answer that comes while a majority waits for the heeded node is kept, but is not counted.
-inline void attempt::record(unsigned node, vote v, fence counter)
+void attempt::record(unsigned node, vote v, fence counter)
 {
     if (v == vote::granted && on_ == agreement::one_number && !has_answered(node))
         fences_.granted(node, counter);
@@ -38,7 +38,7 @@ inline void attempt::record(unsigned node, vote v, fence counter)
         late_.insert(node);
 }
 
-inline attempt::step attempt::conclude()
+attempt::step attempt::conclude()
 {
     verdict const so_far = votes_.result();
     if (so_far == verdict::won && !heeded_.empty())
@@ -54,7 +54,7 @@ attempt::step attempt::heed_no_longer()
 }
 
 /// A late vote is not counted (rule A5), but a node whose counter is at the token becomes a holder like any other.
-inline void attempt::heard_late(unsigned node, vote v, fence counter)
+void attempt::heard_late(unsigned node, vote v, fence counter)
 {
     bool const holds = v == vote::granted && (on_ == agreement::majority || counter == token() ||
                                               !applies(rule::late_vote_at_the_token));
@@ -139,7 +139,7 @@ bool attempt::contended(node_set unreached) const
     return answers.contended(timed_out_ ? 0 : answers.missing() - unreached.size());
 }
 
-inline attempt::step attempt::decide(verdict v)
+attempt::step attempt::decide(verdict v)
 {
     if (v == verdict::pending)
         return step::pending;

@@ -235,7 +235,7 @@ attempt::step attempt::ask_exactly(unsigned node)
     return step::pending;
 }
 
-inline void attempt::count_answer(node_answer const& got)
+void attempt::count_answer(node_answer const& got)
 {
     if (got.late)
         return;
@@ -247,7 +247,7 @@ inline void attempt::count_answer(node_answer const& got)
 }
 
 // rules A5 and K2
-inline void attempt::on_vote(node_answer const& got)
+void attempt::on_vote(node_answer const& got)
 {
     auto const then = count(got);
     if (needs_no_row(got))
@@ -261,7 +261,7 @@ inline void attempt::on_vote(node_answer const& got)
 }
 
 /// The votes know the grants.
-inline bool attempt::needs_no_row(node_answer const& got) const
+bool attempt::needs_no_row(node_answer const& got) const
 {
     return got.answer.what == kind::answer::meaning::granted && !type().counts() && !runtime_.its.watcher();
 }
@@ -296,7 +296,7 @@ void attempt::fill(node_report& row, node_answer const& got) const
     report(got, type(), row);
 }
 
-inline attempt::step attempt::count(node_answer const& got)
+attempt::step attempt::count(node_answer const& got)
 {
     if (type().counts())
         lock_->key->note_number(got.answer.number);

@@ -200,7 +200,7 @@ void append_keyed(std::string& out, std::string_view head, command_arguments con
 {
     auto const& [prefix, name, several] = args.key;
     redis::append_all(out, head, "$", redis::digits(prefix.size() + name.size()), redis::crlf, prefix, name,
-                      "\r\n$32\r\n", checked(args.nonce), redis::crlf, rest);
+                      redis::crlf, nonce_header, checked(args.nonce), redis::crlf, rest);
 }
 
 void append_keyed(std::string& out, redis::script_call const& call, redis::script_form form,

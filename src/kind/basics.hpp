@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,14 +35,14 @@ scripts_of(std::initializer_list<named_script> named)
     return found;
 }
 
-constexpr char nonce_header[] = "$32\r\n";
+constexpr std::string_view nonce_header = "$32\r\n";
 static_assert(redis::nonce_length == 32);
 
 /// The fixed length makes copying cheap.
-inline std::span<char const, redis::nonce_length> checked(std::string_view nonce)
+inline std::string_view checked(std::string_view nonce)
 {
     assert(nonce.size() == redis::nonce_length);
-    return std::span<char const, redis::nonce_length>(nonce.data(), redis::nonce_length);
+    return {nonce.data(), redis::nonce_length};
 }
 
 /// Appends the text before the key, the key, the nonce, and the rest.

@@ -77,7 +77,7 @@ public:
         append_names(out, args.key, {});
         if (serves)
             append_names(out, args.key, queue_suffix);
-        redis::append_all(out, nonce_header, checked(args.nonce), redis::crlf);
+        redis::append_argument(out, checked(args.nonce));
         append_number(out, count);
         redis::append_argument(out, std::string_view(args.queue.leaves_free ? "free" : "take"));
         append_number(out, static_cast<std::uint64_t>(args.queue.time.count()));

@@ -48,10 +48,12 @@ public:
 
     static answer read(request what, redis::resp_node const& reply)
     {
-        if (what == request::vote)
-            return read_set(reply);
-        return what == request::extend || what == request::adopt ? read_extension(reply)
-                                                                 : read_common(what, reply);
+        switch (what) {
+        case request::vote: return read_set(reply);
+        case request::extend:
+        case request::adopt: return read_extension(reply);
+        default: return read_common(what, reply);
+        }
     }
 
     static constexpr std::array questions{request::owner, request::time_left};
@@ -66,7 +68,7 @@ private:
         if (!redis::is_native(form))
             return append_keyed(out, extension, form, args, time_);
         auto const& [prefix, name, several] = args.key;
-        auto const nonce = checked(args.nonce);
+        std::string_view const nonce = checked(args.nonce);
         redis::append_all(out, "*7\r\n$3\r\nSET\r\n$", redis::digits(prefix.size() + name.size()),
                           redis::crlf, prefix, name, redis::crlf, nonce_header, nonce, redis::crlf,
                           "$4\r\nIFEQ\r\n", nonce_header, nonce, redis::crlf, "$2\r\nPX\r\n", time_);

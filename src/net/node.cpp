@@ -273,8 +273,7 @@ void node::work_off()
     in_used_ -= worked_off_;
     if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
         std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
-    if (!due_ || (awaited_.empty() && !kept_connected_))
-        set_timer();
+    set_timer();
 }
 
 /// Most replies are one value.
@@ -283,9 +282,7 @@ void node::deliver(std::span<redis::resp_node const> message)
     redis::resp_node const& reply = message.front();
     if (message.size() != 1 || redis::is_error(reply.type) || answerable_ == 0 || !has_capacity())
         return deliver_rare(message);
-    --answerable_;
-    awaited_reply const next = awaited_.front();
-    awaited_.pop_front();
+    awaited_reply const next = take_answered();
     next.sink->on_reply(index_, next.tag, reply);
 }
 
@@ -299,9 +296,7 @@ void node::deliver_rare(std::span<redis::resp_node const> message)
         return on_push(redis::body(message));
     if (answerable_ == 0) // counting on would give every later reply to the wrong command
         return down(node_result::unreachable, "a reply that nobody asked for");
-    --answerable_;
-    awaited_reply const next = awaited_.front();
-    awaited_.pop_front();
+    awaited_reply const next = take_answered();
     if (next.sink == &check_)
         return on_time(redis::body(message));
     bool const lost_role = redis::is_error(reply.type) && refuses_writes(reply);

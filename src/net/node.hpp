@@ -232,7 +232,7 @@ private:
     /// The sink of the health check; `deliver_rare` gives its reply, if it is more than one value, to `on_time`.
     struct check_sink : drain {
         explicit check_sink(node& n) : owner(n) {}
-        void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { owner.end_check(); }
+        void on_reply(unsigned, std::uint32_t, redis::resp_node const&) override { owner.checking_ = false; }
         void on_failure(unsigned, std::uint32_t, failure const&) override { owner.checking_ = false; }
         node& owner;
     };
@@ -283,7 +283,6 @@ private:
     void give_up_attempt();
     void check();
     void ask_time();
-    void end_check();
     [[nodiscard]] bool may_serve(service s) const { return s != service::refused && facts_.protocol >= 3; }
     [[nodiscard]] bool begin_service(service&);
     void on_tracking(redis::resp_node const& reply);
@@ -299,6 +298,13 @@ private:
     void work_off();
     void deliver(std::span<redis::resp_node const> message);
     void deliver_rare(std::span<redis::resp_node const> message);
+    [[nodiscard]] awaited_reply take_answered()
+    {
+        --answerable_;
+        awaited_reply const first = awaited_.front();
+        awaited_.pop_front();
+        return first;
+    }
     [[nodiscard]] bool refuses_writes(redis::resp_node const& reply) const;
     void read_more();
     [[nodiscard]] bool went_away();

@@ -160,17 +160,10 @@ void node::on_info(redis::resp_node const& reply)
         down(node_result::unreachable, "the replicas of its group have changed");
 }
 
-/// The next one may be due before anything else.
-void node::end_check()
-{
-    checking_ = false;
-    set_timer();
-}
-
 /// Any answer shows that the connection is alive, also an error that forbids the question.
 void node::on_time(std::span<redis::resp_node const> reply)
 {
-    end_check();
+    checking_ = false;
     auto const theirs = redis::read_time(reply);
     if (!theirs)
         return;

@@ -3,14 +3,7 @@
 
 #include "redis/writer.hpp"
 
-#include <charconv>
-
 namespace redlock::redis {
-
-char* digits::write(std::uint64_t number)
-{
-    return std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr;
-}
 
 void append_command(std::string& out, std::span<std::string_view const> args)
 {

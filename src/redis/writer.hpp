@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 // Writes the commands that are sent often.
 namespace redlock::redis {
 
-inline constexpr char crlf[] = "\r\n";
+inline constexpr std::string_view crlf = "\r\n";
 
 class digits {
 public:
     explicit digits(std::uint64_t number)
-        : end_(number >= 10 && number < 100 ? write_two(number) : write(number))
+        : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr)
     {}
     digits(digits const&) = delete;
     digits& operator=(digits const&) = delete;
@@ -30,35 +30,9 @@ public:
     }
 
 private:
-    /// The length of most names.
-    char* write_two(std::uint64_t number)
-    {
-        text_[0] = static_cast<char>('0' + number / 10);
-        text_[1] = static_cast<char>('0' + number % 10);
-        return text_.data() + 2;
-    }
-    char* write(std::uint64_t number);
-
     std::array<char, 20> text_;
     char* end_;
 };
-
-/// A text whose length is known to the compiler, which copies it with few instructions: a literal, or a nonce.
-template <std::size_t Size>
-constexpr std::span<char const, Size - 1> as_part(char const (&literal)[Size])
-{
-    return std::span<char const, Size - 1>(literal, Size - 1);
-}
-template <std::size_t Size>
-constexpr std::span<char const, Size> as_part(std::span<char const, Size> text)
-{
-    return text;
-}
-template <class Text>
-constexpr std::string_view as_part(Text const& text)
-{
-    return std::string_view(text);
-}
 
 /// Joins the parts before it appends them: a command has a dozen.
 template <class... Parts>
@@ -66,10 +40,10 @@ void append_all(std::string& out, Parts const&... parts)
 {
     constexpr std::size_t usual = 256;
     std::array<char, usual> joined;
-    if ((as_part(parts).size() + ...) > usual)
-        return void((out.append(as_part(parts).data(), as_part(parts).size()), ...));
+    if ((std::string_view(parts).size() + ...) > usual)
+        return void((out.append(std::string_view(parts)), ...));
     char* end = joined.data();
-    ((end = std::ranges::copy(as_part(parts), end).out), ...);
+    ((end = std::ranges::copy(std::string_view(parts), end).out), ...);
     out.append(joined.data(), static_cast<std::size_t>(end - joined.data()));
 }
 

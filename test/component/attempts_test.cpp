@@ -35,9 +35,20 @@ std::vector<node_result> told(any_lock const& wanted)
     return results;
 }
 
+struct attempts_fixture : scripted_cluster {
+    /// Delivers late answers when everything else has been read.
+    void finish(outcome_ptr const& result)
+    {
+        come_to_rest();
+        for (auto const& node : nodes)
+            node->deliver_late();
+        run_until(context, [&] { return result->done(); });
+    }
+};
+
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(attempts, scripted_cluster)
+BOOST_FIXTURE_TEST_SUITE(attempts, attempts_fixture)
 
 /// A late vote of the one before could not be told from one of the present one.
 // rule A3
@@ -78,10 +89,7 @@ BOOST_AUTO_TEST_CASE(table_of_lost_attempt_shows_who_granted)
     auto wanted = lock();
     auto const result = std::make_shared<outcome>();
     wanted.try_acquire(keeps_outcome{result});
-    come_to_rest();
-    for (std::size_t i : {0U, 1U})
-        nodes[i]->deliver_late();
-    run_until(context, [&] { return result->done(); });
+    finish(result);
     BOOST_TEST(result->ec == errc::contended);
     BOOST_TEST(told(wanted) == std::vector({held_by_other, held_by_other, granted}));
 }
@@ -100,10 +108,7 @@ BOOST_AUTO_TEST_CASE(table_of_last_attempt_shows_nothing_of_earlier_ones)
     auto const result = std::make_shared<outcome>();
     wanted.acquire(keeps_outcome{result});
     run_until_all_is_said();
-    come_to_rest();
-    for (std::size_t i : {1U, 2U})
-        nodes[i]->deliver_late();
-    run_until(context, [&] { return result->done(); });
+    finish(result);
     BOOST_TEST(result->ec == error_code());
     BOOST_TEST(told(wanted) == std::vector({refused, granted, granted}));
 }

@@ -38,16 +38,20 @@ struct broadcast_fixture {
     broadcast_fixture(broadcast_fixture const&) = delete;
     broadcast_fixture& operator=(broadcast_fixture const&) = delete;
 
+    static void append_vote(std::string& out, std::string_view name)
+    {
+        redis::append_command(out, {"SET", name, "nonce", "NX", "PX", "1000"});
+    }
     void say(std::string_view name)
     {
         BOOST_TEST_REQUIRE(client.node.ensure_can_send());
-        redis::append_command(client.node.output(), {"SET", name, "nonce", "NX", "PX", "1000"});
+        append_vote(client.node.output(), name);
         client.node.expect(client.sink, 0);
     }
     void say_to_all(std::string_view name)
     {
         BOOST_TEST_REQUIRE(client.shared.ensure_can_send());
-        redis::append_command(client.shared.output(), {"SET", name, "nonce", "NX", "PX", "1000"});
+        append_vote(client.shared.output(), name);
         client.shared.expect(client.sink, 0);
     }
     [[nodiscard]] std::vector<std::string> names() const
