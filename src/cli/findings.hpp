@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "cli/answer.hpp"
 #include "cli/lock_use.hpp"
 #include "cli/query.hpp"
 #include "redis/command.hpp"

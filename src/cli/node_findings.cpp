@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "cli/answer.hpp"
 #include "cli/findings.hpp"
 #include "cli/lock_use.hpp"
 #include "cli/output.hpp"
