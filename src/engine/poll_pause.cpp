@@ -24,6 +24,7 @@ bool poll_pause::begin(pause_reason const& reason)
     refused_ = reason.why == pause_reason::cause::refused;
     granted_ = refused_ ? last_.votes().answered() : core::node_set();
     granted_.erase(last_.held_by_others());
+    blocked_ = false;
     core::instant const now = runtime_.loop().now();
     if (window_is_unused_)
         pause_.begin(now, pace(), runtime_.open_window_length());
@@ -67,6 +68,7 @@ void poll_pause::on_answer(node_answer const& got)
         nodes().note_minor_refusal(got.node, "PTTL", got.reply);
     auto const found = type_->read_observation(got.what, got.reply);
     wanted_.saw(got.node, nodes().size(), found);
+    blocked_ |= found.immortal;
     if (found.gone && !window_is_unused_)
         return refused_ && last_.reached().contains(got.node) ? look_elsewhere(got.node) : vote_soon();
     if (!found.left)

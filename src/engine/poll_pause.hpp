@@ -30,7 +30,10 @@ public:
     [[nodiscard]] bool begin(pause_reason const&) override;
     [[nodiscard]] bool serve(waiter&) override { return true; }
     void end() override { open_round(); }
-    void on_time() override { listener_.on_step(pause_step::vote_meeting_node_first); }
+    void on_time() override
+    {
+        listener_.on_step(blocked_ ? pause_step::vote : pause_step::vote_meeting_node_first);
+    }
     void on_key_changed(unsigned node) override;
     void on_changed_by_us(core::node_set) override { probe_in_the_way(); }
     void on_nodes_changed() override { probe_in_the_way(); } // the connection that was to tell may be gone
@@ -64,6 +67,7 @@ private:
     core::vote_pause pause_;
     core::node_set granted_; ///< nodes that tell no news: the key there is the last vote's, and goes with it
     bool refused_ = false;   ///< the last attempt was for this waiter
+    bool blocked_ = false;   ///< no contender's key is in the way: it has no expiry
     bool window_is_unused_ = false; ///< the lock is left to other clients, and none has come yet
 };
 

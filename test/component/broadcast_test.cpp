@@ -15,6 +15,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
+namespace asio = boost::asio;
 
 namespace {
 

@@ -130,6 +130,19 @@ BOOST_AUTO_TEST_CASE(silent_first_node_holds_nobody_up)
     BOOST_TEST((until_granted(*all[1]) <= 500ms));
 }
 
+/// No client sets such a key, so it is no rival's.
+// rule W3
+BOOST_AUTO_TEST_CASE(key_without_expiry_where_contenders_meet_holds_nobody_up)
+{
+    occupy("60000");
+    say(first, {"SET", "seat", "somebody"});
+    contender& waiter = add();
+    waiter.acquire();
+    pass(1s);
+    vacate_all_but(first);
+    BOOST_TEST((until_granted(waiter) <= 200ms + 4 * round_trip + a_tick));
+}
+
 /// Sixteen contenders do not keep each other from the lock.
 // rule W3
 BOOST_AUTO_TEST_CASE(many_contenders_share_the_lock)
