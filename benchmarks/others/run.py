@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -107,8 +108,15 @@ def main():
         with open(what.results / "measurements.jsonl", "w", encoding="utf-8") as out:
             measure_all(what, wanted, built, places, out)
         note(what.results, about | {"minutes": round((time.time() - began) / 60, 1)})
-    report.write(what.results, drivers.ROOT / "docs" if what.publish else None)
     print(f"results in {what.results}")
+    try:
+        report.write(what.results, drivers.ROOT / "docs" if what.publish else None)
+    except report.Unpublishable as error:
+        sys.exit(f"not published: {error}")
+    if what.publish:
+        pictures = [sys.executable, drivers.ROOT / "scripts/site/pictures.py"]
+        subprocess.run(pictures, check=True)
+        return subprocess.run([*pictures, "--check"], check=False).returncode  # names figures of README.md that are not the page's
     return 0
 
 

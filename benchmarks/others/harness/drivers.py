@@ -129,9 +129,9 @@ def cargo(name):
 NODE_SETTINGS = "ioredis 5.11.1 with auto-pipelining, one connection a node"
 
 ALL = [
-    Driver("asio-redlock", "C++", "this tree", "defaults: 10 s, renewed", "a queue in the client; a line on one server, push from it",
+    Driver("asio-redlock", "C++", "this tree", "defaults: 10 s, renewed", "a queue in the client; a queue on one server, push from it",
            cmake("comparison_asio_redlock"), own_pause=False),
-    Driver("asio-redlock polling", "C++", "this tree", "`try_acquire`, asks again after 10–50 ms",
+    Driver("asio-redlock polling", "C++", "this tree", "`try_acquire` alone, asks again after 10–50 ms",
            "polling", cmake("comparison_asio_redlock"), variant="polling",
            only=("convoy", "contended", "processes", "single")),
     Driver("hiredis by hand", "C++", "hiredis 0.14.1", "pipelined, decided by the majority, asks again after 10–50 ms; "
@@ -164,12 +164,12 @@ ALL += [replace(each, name=f"{each.name}, timeouts", settings=f"the same with {h
 
 OURS = cmake("comparison_asio_redlock")
 ALL += [
-    Driver("asio-redlock semaphore", "C++", "this tree", "`semaphore`, defaults: 10 s, renewed", "a queue in the client; a line on one "
+    Driver("asio-redlock semaphore", "C++", "this tree", "`semaphore`, defaults: 10 s, renewed", "a queue in the client; a queue on one "
            "server, push from it", OURS, only=("permits",)),
-    Driver("asio-redlock shared_mutex", "C++", "this tree", "`shared_mutex`, defaults: 10 s, renewed", "a queue in the client; hints on "
-           "the servers, push from them", OURS, only=("readers",)),
+    Driver("asio-redlock shared_mutex", "C++", "this tree", "`shared_mutex`, defaults: 10 s, renewed", "a queue in the client; a queue on "
+           "one server, push from it", OURS, only=("readers",)),
     Driver("asio-redlock mutex", "C++", "this tree", "`mutex`, defaults; a reference: one holder at a time, who hands over", "a queue in "
-           "the client; a line on one server, push from it", OURS, variant="mutex", only=points.FURTHER, exclusive=True),
+           "the client; a queue on one server, push from it", OURS, variant="mutex", only=points.FURTHER, exclusive=True),
     Driver("redis-semaphore", "Node", "5.8.0", f"`RedlockSemaphore` (`Semaphore` where N = 1), renewed; {NODE_SETTINGS}; asks again "
            "after 10 ms", "polling", npm("redis_semaphore"), only=("permits",)),
     Driver("Redisson semaphore", "Java", "3.52.0", "`RPermitExpirableSemaphore`, `acquire(10, SECONDS)`, not renewed; pool of 64",

@@ -7,8 +7,13 @@ import platform
 import re
 import statistics
 import subprocess
+import textwrap
 
 from . import drivers, points, samples, svg
+
+
+class Unpublishable(Exception):
+    """The results cannot be put into the page."""
 
 
 def first_line(*command):
@@ -43,7 +48,7 @@ class Results:
         return Results([each for each in self.lines if each["point"] in names])
 
     def of(self, driver, point):
-        return [each for each in self.lines if each["driver"] == driver and each["point"] == point.name]
+        return [each for each in self.lines if each["driver"] == driver and each["point"] == point]
 
     def pooled(self, driver, point, *path):
         """The figure over the samples of all rounds, if all were kept; otherwise None."""
@@ -54,10 +59,12 @@ class Results:
             return None
         return samples.quantiles([each for values in rounds for each in values]).get(path[1])
 
-    def figure(self, driver, point, *path):
-        """None where there is none."""
-        pooled = self.pooled(driver, point, *path)
-        return self.median(driver, point, *path) if pooled is None else pooled
+    def figure(self, driver, point, path):
+        """None where there is none. Hand-offs and waits are recorded in us and shown in ms."""
+        keys = path.split(".")
+        value = self.pooled(driver, point, *keys)
+        value = self.median(driver, point, *keys) if value is None else value
+        return value if value is None or keys[0] not in ("hand_off", "wait", "writer_wait") else value * 1e-3
 
     def median(self, driver, point, *path):
         """None where a round lacks it, but for rounds without a single cycle."""
@@ -84,33 +91,17 @@ class Results:
         return out
 
 
-def number(value, unit=1.0):
+def number(value):
     if value is None:
         return "–"
-    value *= unit
     if value >= 1000:
         return f"{value:,.0f}".replace(",", " ")
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
 def table(heads, rows):
-    return "\n".join("| " + " | ".join(each) + " |" for each in [heads, ["---"] * len(heads), *rows]) + "\n"
-
-
-def measured_rows(results, place, columns):
-    rows = []
-    for name in results.names:
-        if not results.of(name, place):
-            continue
-        if results.median(name, place, "done") in (None, 0):
-            rows.append([name, "none", *["–"] * (len(columns) - 1)])
-            continue
-        rows.append([name, *(ratio(results, name, place) if path == RATIO else number(results.figure(name, place, *path), unit)
-                             for _, path, unit in columns)])
-    return rows
-
-
-RATIO = ("ratio",)
+    lines = ["|" + "".join(f" {cell} |" if cell else " |" for cell in each) for each in [heads, *rows]]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]]) + "\n"
 
 
 def ratio(results, name, place):
@@ -121,46 +112,80 @@ def ratio(results, name, place):
     return f"{number(statistics.median(all_of_them))} ({number(all_of_them[0])}–{number(all_of_them[-1])})"
 
 
-CYCLE_COLUMNS = [("cycles/s", ("rate",), 1), ("p50 us", ("latency", "p50"), 1), ("p99 us", ("latency", "p99"), 1),
-                 ("p99.9 us", ("latency", "p999"), 1), ("client CPU us", ("client_us",), 1),
-                 ("server CPU us", ("server_us",), 1), ("commands", ("commands_each",), 1)]
-HAND_OFF_COLUMNS = [("leases/s", ("rate",), 1), ("hand-off p50 ms", ("hand_off", "p50"), 1e-3),
-                    ("p99 ms", ("hand_off", "p99"), 1e-3), ("p99.9 ms", ("hand_off", "p999"), 1e-3),
-                    ("wait p50 ms", ("wait", "p50"), 1e-3), ("p99 ms", ("wait", "p99"), 1e-3),
-                    ("longest ms", ("wait", "most"), 1e-3), ("commands a lease", ("commands_each",), 1),
-                    ("client CPU us", ("client_us",), 1), ("server CPU us", ("server_us",), 1)]
-FAIR_COLUMNS = HAND_OFF_COLUMNS + [("same again", ("again_share",), 1), ("workers served", ("served",), 1)]
-
-RATE_COLUMNS = [("leases/s", ("rate",), 1), ("ratio", RATIO, 1)]
-WAIT_COLUMNS = [("wait p50 ms", ("wait", "p50"), 1e-3), ("p99 ms", ("wait", "p99"), 1e-3), ("longest ms", ("wait", "most"), 1e-3)]
-COST_COLUMNS = [("workers served", ("served",), 1), ("least share", ("least_share",), 1),
-                ("commands a lease", ("commands_each",), 1), ("client CPU us", ("client_us",), 1),
-                ("server CPU us", ("server_us",), 1), ("neighbours", ("neighbours_share",), 1)]
-PERMIT_COLUMNS = RATE_COLUMNS + WAIT_COLUMNS + COST_COLUMNS
-READER_COLUMNS = RATE_COLUMNS + [("of them writers'", ("writer_share",), 1), *((f"readers' {head}" if "wait" in head else head, path, unit)
-                                 for head, path, unit in WAIT_COLUMNS),
-                                 *((f"writers' {head}" if "wait" in head else head, ("writer_wait", path[1]), unit)
-                                   for head, path, unit in WAIT_COLUMNS)] + COST_COLUMNS
+def cell(results, name, place, path):
+    if results.median(name, place, "done") in (None, 0):
+        return "none" if path == "rate" else "–"
+    return ratio(results, name, place) if path == "ratio" else number(results.figure(name, place, path))
 
 
-def point_table(results, place):
-    columns = {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS, "permits": PERMIT_COLUMNS, "readers": READER_COLUMNS}.get(
+# Columns are heads and paths to figures.
+CYCLE_COLUMNS = [("cycles/s", "rate"), ("p50 us", "latency.p50"), ("p99 us", "latency.p99"), ("p99.9 us", "latency.p999"),
+                 ("client CPU us", "client_us"), ("server CPU us", "server_us"), ("commands", "commands_each")]
+WAIT_COLUMNS = [("wait p50 ms", "wait.p50"), ("p99 ms", "wait.p99"), ("longest ms", "wait.most")]
+PRICE_COLUMNS = [("commands a lease", "commands_each"), ("client CPU us", "client_us"), ("server CPU us", "server_us")]
+HAND_OFF_COLUMNS = [("leases/s", "rate"), ("hand-off p50 ms", "hand_off.p50"), ("p99 ms", "hand_off.p99"),
+                    ("p99.9 ms", "hand_off.p999"), *WAIT_COLUMNS, *PRICE_COLUMNS]
+FAIR_COLUMNS = [*HAND_OFF_COLUMNS, ("same again", "again_share"), ("workers served", "served")]
+RATE_COLUMNS = [("leases/s", "rate"), ("ratio", "ratio")]
+COST_COLUMNS = [("workers served", "served"), ("least share", "least_share"), *PRICE_COLUMNS, ("neighbours", "neighbours_share")]
+PERMIT_COLUMNS = [*RATE_COLUMNS, *WAIT_COLUMNS, *COST_COLUMNS]
+READER_COLUMNS = [*RATE_COLUMNS, ("writers' share", "writer_share"),
+                  ("readers' wait p50 ms", "wait.p50"), ("p99 ms", "wait.p99"), ("longest ms", "wait.most"),
+                  ("writers' wait p50 ms", "writer_wait.p50"), ("p99 ms", "writer_wait.p99"), ("longest ms", "writer_wait.most"),
+                  *COST_COLUMNS]
+
+# Tables of the page: the head of the rows' points, or none if columns have points; points by label; columns.
+TABLES = {
+    "convoy": ("", {"2": "convoy-N3-C2-hold1000us", "16": "convoy-N3-C16-hold1000us", "256": "convoy-N3-C256-hold1000us"}, [
+        ("leases/s (16)", "rate"), ("leases/s (256)", "rate"),
+        ("hand-off p50 ms (2)", "hand_off.p50"), ("p50 (16)", "hand_off.p50"), ("p50 (256)", "hand_off.p50"), ("p99 (16)", "hand_off.p99"),
+        ("longest wait ms (16)", "wait.most"), ("longest (256)", "wait.most"),
+        ("commands a lease (2)", "commands_each"), ("commands (16)", "commands_each"), ("commands (256)", "commands_each"),
+        ("client CPU us (16)", "client_us"), ("server CPU us (16)", "server_us")]),
+    "pauses": ("", {"16": "convoy-N3-C16-hold1000us-pause10-50ms", "64": "convoy-N3-C64-hold1000us-pause10-50ms"}, [
+        ("leases/s (16)", "rate"), ("leases/s (64)", "rate"), ("hand-off p50 ms (16)", "hand_off.p50"), ("p50 (64)", "hand_off.p50"),
+        ("commands a lease (16)", "commands_each"), ("commands (64)", "commands_each")]),
+    "again": ("", {"16": "contended-N3-C16-hold1000us", "16/4": "processes-N3-C16-hold1000us-P4", "4/4": "processes-N3-C4-hold1000us-P4"}, [
+        ("leases/s (16)", "rate"), ("leases/s (16/4)", "rate"), ("leases/s (4/4)", "rate"), ("hand-off p50 ms (4/4)", "hand_off.p50"),
+        ("longest wait ms (16)", "wait.most"), ("longest (16/4)", "wait.most"), ("longest (4/4)", "wait.most"),
+        ("same again (16)", "again_share"), ("same again (4/4)", "again_share"), ("workers served (16)", "served"),
+        ("commands a lease (4/4)", "commands_each"), ("client CPU us (4/4)", "client_us")]),
+    "single": ("", {"": "single-N1-C16-hold1000us"}, [
+        ("leases/s", "rate"), ("hand-off p50 ms", "hand_off.p50"), ("p99 ms", "hand_off.p99"), ("longest wait ms", "wait.most"),
+        ("commands a lease", "commands_each"), ("server CPU us", "server_us")]),
+    "cycles": ("", {"1": "cycles-N3-C1", "16": "cycles-N3-C16", "256": "cycles-N3-C256", "16, N = 5": "cycles-N5-C16"}, [
+        ("cycles/s (1)", "rate"), ("cycles/s (16)", "rate"), ("cycles/s (256)", "rate"), ("cycles/s (16, N = 5)", "rate"),
+        ("p50 us (1)", "latency.p50"), ("p50 (256)", "latency.p50"), ("p99 us (1)", "latency.p99"),
+        ("client CPU us (1)", "client_us"), ("client CPU (16)", "client_us"), ("client CPU (256)", "client_us"),
+        ("server CPU us (256)", "server_us")]),
+    "stalled": ("", {"": "stalled-N3-C16"}, [
+        ("cycles/s", "rate"), ("p50 us", "latency.p50"), ("p99 us", "latency.p99"), ("client CPU us", "client_us")]),
+    "permits": ("Servers, processes", {
+        "3, 1": "permits-N3-C64-K8-hold1000us", "1, 1": "permits-N1-C64-K8-hold1000us",
+        "3, 4": "permits-N3-C64-K8-hold1000us-P4", "1, 4": "permits-N1-C64-K8-hold1000us-P4"},
+        [*RATE_COLUMNS, *WAIT_COLUMNS, ("least share", "least_share"), *PRICE_COLUMNS]),
+    "readers": ("Servers, processes", {
+        "3, 1": "readers-N3-C40-hold1000us", "1, 1": "readers-N1-C40-hold1000us",
+        "3, 4": "readers-N3-C40-hold1000us-P4", "1, 4": "readers-N1-C40-hold1000us-P4"},
+        [*RATE_COLUMNS, ("writers' share", "writer_share"), ("readers' wait p99 ms", "wait.p99"),
+         ("writers' wait p99 ms", "writer_wait.p99"), *PRICE_COLUMNS]),
+}
+
+
+def merged(results, corner, places, columns):
+    """A row for each library measured, and if there is a corner, for each place. Otherwise a head names its column's place in brackets."""
+    rows = []
+    for label, among in [(label, {"": place}) for label, place in places.items()] if corner else [("", places)]:
+        where = [(among[re.search(r"\((.+)\)$|$", head)[1] or ""], path) for head, path in columns]
+        rows += [[label, re.sub("^asio-redlock (.+)", r"`\1`", name) if corner else name, *(cell(results, name, *each) for each in where)]
+                 for name in results.names if results.of(name, where[0][0])]
+    begin = 0 if corner else 1
+    return table([corner, "", *(head for head, _ in columns)][begin:], [row[begin:] for row in rows]) if rows else ""
+
+
+def columns_of(place):
+    return {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS, "permits": PERMIT_COLUMNS, "readers": READER_COLUMNS}.get(
         place.workload, FAIR_COLUMNS)
-    rows = measured_rows(results, place, columns)
-    return table(["", *(head for head, _, _ in columns)], rows) if rows else ""
-
-
-def overview(results):
-    """One figure of each library: the best one for each workload of the overview."""
-    places = [("cycles/s, C = 256", points.Point("cycles", 256), ("rate",), 1),
-              ("client CPU us a cycle, C = 256", points.Point("cycles", 256), ("client_us",), 1),
-              ("cycle p50 us, C = 1", points.Point("cycles", 1), ("latency", "p50"), 1),
-              *((f"hand-off p50 ms, {count} waiting", points.Point("convoy", count, hold_us=1000), ("hand_off", "p50"), 1e-3)
-                for count in (16, 256)),
-              ("longest wait ms of 16 in 4 processes", points.Point("processes", 16, hold_us=1000, processes=4), ("wait", "most"), 1e-3),
-              ("cycle p99 ms, a node stalled", points.Point("stalled", 16), ("latency", "p99"), 1e-3)]
-    rows = [[name, *(number(results.figure(name, place, *path), unit) for _, place, path, unit in places)] for name in results.names]
-    return table(["", *(head for head, _, _, _ in places)], rows)
 
 
 def library_table(results):
@@ -169,15 +194,16 @@ def library_table(results):
 
 
 def failure_table(results):
-    rows = [[name, place.name, "; ".join(results.failures(name, place)[:3]).replace("|", "/").replace("\n", " ")[:300]]
-            for name in results.names for place in points.ALL if results.failures(name, place)]
+    rows = [[name, place.name, "; ".join(results.failures(name, place.name)[:3]).replace("|", "/").replace("\n", " ")[:300]]
+            for name in results.names for place in points.ALL if results.failures(name, place.name)]
     return table(["Library", "Point", "What it said"], rows) if rows else "No library reported a failure.\n"
 
 
-def exclusion(results, what="two holders at once"):
+def exclusion(results, what):
     checked = [each for each in results.lines if "overlaps" in each]
     broken = [f"{each['driver']} ({each['point']}: {each['overlaps']})" for each in checked if each["overlaps"]]
-    return f"{len(checked)} contended measurements; {what}: {', '.join(broken) or 'never'}.\n"
+    told = f"{len(checked)} contended measurements; {what}: {', '.join(broken) or 'never'}."
+    return textwrap.fill(told, 120, break_on_hyphens=False) + "\n"
 
 
 def neighbours(results):
@@ -187,11 +213,11 @@ def neighbours(results):
             f"(a tenth of the windows less than {low:.2f}, a tenth more than {high:.2f}).\n")
 
 
-def series(results, places, *path, unit=1.0):
+def series(results, places, path):
     out = {}
     for name in results.names:
-        found = [(place.workers, results.figure(name, place, *path)) for place in places]
-        out[name] = [(x, y * unit) for x, y in found if y]
+        found = [(place.workers, results.figure(name, place.name, path)) for place in places]
+        out[name] = [(x, y) for x, y in found if y]
     return out
 
 
@@ -204,7 +230,7 @@ def plots(results):
     return {
         **{f"comparison_hand_off_{'held' if hold else 'at_once'}.svg": svg.chart(
             f"Hand-off, N = 3, {'held for 1 ms' if hold else 'released at once'}: ms from release to the next grant",
-            [(head, series(results, places, "hand_off", key, unit=1e-3)) for head, key in shares], "contenders", everybody)
+            [(head, series(results, places, f"hand_off.{key}")) for head, key in shares], "contenders", everybody)
            for hold, places in convoy.items()},
         "comparison_throughput.svg": svg.chart("Uncontended, N = 3: cycles a second", [
             ("cycles/s", series(results, cycles, "rate"))], "cycles in flight", everybody),
@@ -217,44 +243,52 @@ def plots(results):
     }
 
 
-def lock_blocks(results, about):
-    if not results.lines:
-        return {}
-    return {"overview": overview(results), "libraries": library_table(results), "failures": failure_table(results),
-            "exclusion": exclusion(results), "neighbours": neighbours(results), "machine": machine_table(about),
-            "skipped": skipped(about, points.LOCKS)}
-
-
-def further_blocks(results, about):
-    """The part of the page for kinds that few libraries have. They are measured in a run of their own."""
-    if not results.lines:
-        return {}
-    return {"further-libraries": library_table(results), "further-failures": failure_table(results),
-            "further-exclusion": exclusion(results, "more holders at once than allowed"), "further-neighbours": neighbours(results),
-            "further-machine": machine_table(about), "further-skipped": skipped(about, points.FURTHER)}
-
-
 def machine_table(about):
     return table(["", ""], [[key, str(value)] for key, value in about.items() if key != "skipped"])
 
 
-def skipped(about, kinds):
-    names = {each.name for each in drivers.ALL if set(each.only) & set(kinds)}
-    return "".join(f"- {name}: {why.split(';')[0]}\n" for name, why in about["skipped"].items() if name in names) or "None.\n"
+PARTS = [(points.LOCKS, "", "two holders at once"),
+         (points.FURTHER, "further-", "more holders at once than allowed")]  # measured in a run of their own
 
 
 def blocks(results, about):
-    return (lock_blocks(results.about(points.LOCKS), about) | further_blocks(results.about(points.FURTHER), about)
-            | {place.name: point_table(results, place) for place in points.ALL})
+    """Words and tables about each part that was measured, by name."""
+    out = {}
+    for kinds, prefix, what in PARTS:
+        part = results.about(kinds)
+        if part.lines:
+            told = {"libraries": library_table(part), "failures": failure_table(part), "exclusion": exclusion(part, what),
+                    "neighbours": neighbours(part), "machine": machine_table(about)}
+            out |= {prefix + name: words for name, words in told.items()}
+    return out
 
 
-def publish(docs, tables, images):
-    """Replaces what stands between the markers <!-- figures: NAME --> and <!-- end -->."""
+def problems(results):
+    """Names that are not known, and what is missing in a part that was measured."""
+    for key, known in ("driver", drivers.ALL), ("point", points.ALL):
+        for name in dict.fromkeys(each[key] for each in results.lines):
+            if name not in [each.name for each in known]:
+                yield f"unknown {key} {name}"
+    measured = [kind for kinds, *_ in PARTS if results.about(kinds).lines for kind in kinds]
+    for place in points.ALL:
+        needed = {"done", *(path.split(".")[0] for _, path in columns_of(place))} - {"ratio"}
+        for driver in drivers.ALL:
+            if place.kind in measured and driver.joins(place):
+                rounds = results.of(driver.name, place.name)
+                lacks = [told.get("error") or "no " + ", ".join(sorted(needed - told.keys())) for told in rounds if needed - told.keys()]
+                yield from (f"{driver.name} in {place.name}: {why}" for why in (lacks if rounds else ["not measured"]))
+
+
+def publish(docs, results, about, images):
+    """Replaces what stands between the markers <!-- figures: NAME --> and <!-- end -->. Parts that were not measured stay."""
     page = docs / "comparison.md"
     told = page.read_text(encoding="utf-8")
-    for name, words in tables.items():
+    wrong = [*problems(results), *(f"no <!-- figures: {name} --> in {page}" for name in TABLES if f"<!-- figures: {name} -->\n" not in told)]
+    if wrong:
+        raise Unpublishable("; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""))
+    for name, words in (blocks(results, about) | {name: merged(results, *each) for name, each in TABLES.items()}).items():
         if words:
-            told = re.sub(rf"(<!-- figures: {re.escape(name)} -->\n).*?(<!-- end -->)", lambda found, words=words:
+            told = re.sub(rf"(<!-- figures: {name} -->\n).*?(<!-- end -->)", lambda found, words=words:
                           found.group(1) + "\n" + words + "\n" + found.group(2), told, flags=re.S)
     page.write_text(told, encoding="utf-8")
     (docs / "images").mkdir(exist_ok=True)
@@ -277,13 +311,16 @@ def write_csv(folder, results):
 def write(folder, docs):
     results = Results([json.loads(each) for each in (folder / "measurements.jsonl").read_text(encoding="utf-8").splitlines()])
     if not results.lines:
+        if docs:
+            raise Unpublishable("no measurements")
         return
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
     locks = results.about(points.LOCKS)
-    tables, images = blocks(results, about), plots(locks) if locks.lines else {}
+    images = plots(locks) if locks.lines else {}
+    tables = blocks(results, about) | {each.name: merged(results, "", {"": each.name}, columns_of(each)) for each in points.ALL}
     write_csv(folder, results)
     (folder / "tables.md").write_text("".join(f"## {name}\n\n{words}\n" for name, words in tables.items() if words), encoding="utf-8")
     for name, words in images.items():
         (folder / name).write_text(words, encoding="utf-8")
     if docs:
-        publish(docs, tables, images)
+        publish(docs, results, about, images)
