@@ -42,7 +42,7 @@ struct inspection {
     std::chrono::nanoseconds expires_after{};
     /// The latest time at which a majority of nodes is free if no key is renewed or set. Empty: not known, or never.
     std::optional<std::chrono::nanoseconds> expires_within{};
-    /// `fenced_mutex` and `fenced_shared_mutex`: the largest token that a node knows, without local hand-overs (its lowest
+    /// `fenced_mutex` and `fenced_shared_mutex`: the largest token that a node knows, without local handoffs (its lowest
     /// ten bits are zero). The holder's token is as large unless a later attempt failed. Zero: none, or not known.
     std::uint64_t last_token = 0;
     /// Each node's answer, in the order of `config::nodes`: `free`; `granted` if the key belongs to a lease of this

@@ -147,7 +147,7 @@ public:
     /// connected decreases it, also while a majority still confirms.
     [[nodiscard]] unsigned votes() const noexcept;
     [[nodiscard]] unsigned
-    attempts() const noexcept; ///< attempts of the acquisition; 0 if the lease was handed over or shared
+    attempts() const noexcept; ///< attempts of the acquisition; 0 after a local handoff, or if shared
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// True for a reader's lease: other readers may have the lock at the same time (`shared_mutex::acquire_shared`,
     /// `downgrade`).

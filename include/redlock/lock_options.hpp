@@ -18,7 +18,7 @@ struct retry_policy {
     /// follows earlier if the node that is asked first reports that the key has changed, or when the key will have
     /// expired there.
     std::chrono::milliseconds min_delay{2};
-    /// Last upper bound of that pause.
+    /// Last upper bound of that pause, not below `min_delay`.
     std::chrono::milliseconds max_delay{200};
     /// How long `acquire` continues while no quorum can be reached at all, before it fails with `errc::no_quorum`.
     /// Errors that only an operator can fix (wrong password, missing right) end it at once. Nodes that are quarantined
@@ -40,7 +40,7 @@ struct retry_policy {
 struct handover_policy {
     /// Leases in a row, at least 1, before other clients can get the lock.
     unsigned batch = 64;
-    /// Time in a row.
+    /// Time after which other clients can get the lock, even if the batch is not complete.
     std::chrono::milliseconds period{250};
 
     friend bool operator==(handover_policy const&, handover_policy const&) = default;
@@ -49,10 +49,11 @@ struct handover_policy {
 /// Options of one lock. Trivially destructible on purpose: g++ 12 destroys other temporaries of an awaited
 /// expression twice.
 ///
-/// Limits: times, also `ttl` and `max_hold`, are more than zero and at most 24 h. `slack` may be zero.
-/// `retry.outage_patience` may be zero, and up to a year. The lock's name has 1 to 512 bytes, and is no key of the
-/// library's own (`redlock-marker`, or what ends in `:redlock-fence`, `:redlock-queue` and the like). The lock's
-/// constructor throws `errc::misconfigured` for values outside.
+/// All times are in milliseconds. Limits: a time is more than zero and at most 24 h. `slack` and `retry.outage_patience`
+/// may be zero, and `outage_patience` up to a year. `ttl` less 1 % and 2 ms is above `node_timeout`: by default `ttl` is
+/// at least 23 ms. The lock's name has 1 to 512 bytes, and is no key of the library's own (`redlock-marker`, or names
+/// that end in `:redlock-fence`, `:redlock-queue` and the like). For any other value the lock's constructor throws
+/// `errc::misconfigured`.
 struct lock_options {
     /// How long the holder may rely on the lock without a renewal. A longer time survives longer pauses of the holder.
     /// A shorter time frees a crashed holder's lock sooner.
@@ -65,18 +66,20 @@ struct lock_options {
     /// Added to the key's expiry on the servers. It tolerates steps of their clocks. It also delays the next owner after
     /// a lease that was lost and not released. Default: max(10 % of `ttl`, 50 ms).
     std::optional<std::chrono::milliseconds> slack{};
-    /// Renew automatically, when a third of `ttl` has passed.
+    /// Renew automatically, when a third of `ttl` has passed. If false, the lease ends at its deadline, unless
+    /// `lease::extend` is called.
     bool renew = true;
     /// Keep a body running through `lease_state::suspect`: the validity is over, but an extension may still prove
     /// unbroken ownership.
     bool tolerate_suspect = false;
-    /// The lease ends at the latest this long after the winning attempt began, or after it was handed over (see
-    /// `handover`). It also shortens the first validity if that is longer.
+    /// The lease ends at the latest this long after the winning attempt began, or after its local handoff (see
+    /// `handover`). It also shortens the first validity if that is longer. Default: no limit.
     std::optional<std::chrono::milliseconds> max_hold{};
     /// Renew only while the holder calls `lease::progress()` at least this often. A holder that hangs for longer loses
     /// the lock at its deadline. Default: renew whatever the holder does.
     std::optional<std::chrono::milliseconds> progress_within{};
-    /// How long one node may take to answer. Default: `config::node_timeout`.
+    /// How long one node may take to answer; a later answer does not count. Default: `config::node_timeout`, or else
+    /// `ttl` / 20, from 20 to 500 ms.
     std::optional<std::chrono::milliseconds> node_timeout{};
     retry_policy retry{};       ///< when `acquire` tries again
     handover_policy handover{}; ///< how long one client may keep a lock among its own

@@ -13,8 +13,8 @@
 
 namespace redlock {
 
-/// How urgent a line of the log is, the most urgent first. Repetitions (a node that is still down, a renewal that fails
-/// again) are `debug`.
+/// How urgent a line of the log is, the most urgent first. A node that is still down, or a renewal that fails again, is
+/// `debug`. Other repetitions keep their level.
 enum class log_level : std::uint8_t {
     error, ///< a lease was lost
     warning, ///< a lease is in danger, a node does not vote or refuses, too few nodes answered, a key may stay behind;

@@ -88,7 +88,7 @@ struct attempt_event {
 struct acquire_event {
     std::string_view resource;        ///< the lock's name
     boost::system::error_code result; ///< success, an `errc`, or `operation_aborted`
-    unsigned attempts; ///< completed for it; 0 if it never got its turn, or the lock was handed over to it
+    unsigned attempts; ///< completed for it; 0 if it made none, or got the lock by a local handoff
     std::chrono::nanoseconds waited; ///< from the call to its end
     /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `contended` if it waited in the
     /// queue, behind a holder. Also `no_quorum` if its time ended while too few nodes were connected, or answered the
@@ -121,7 +121,7 @@ struct linger_event {
 struct lease_event {
     /// The kinds of event.
     enum class kind : std::uint8_t {
-        acquired, ///< granted, or handed over from another operation of this client
+        acquired, ///< granted, or received by a local handoff
         renewed,  ///< confirmed by a majority; `remaining` is the new validity
         renewal_failed, ///< a round was not confirmed by a majority; the deadline is unchanged, and the next round follows
         ///< after an eighth of the remaining time, at least 10 ms. Reported once in a row of such rounds: `failed`

@@ -25,14 +25,15 @@ namespace redlock {
 ///
 /// Readers and writers wait in the one queue of the name, first come, first served (`lock_options::fair`). When a
 /// reader is the first there, all readers in the queue get the lock together. A reader that comes later is queued
-/// behind the waiting writers (docs/protocol.md, rule Q4). So neither starves the other. Among the operations of one
-/// client the order is that in which they were started.
+/// behind the waiting writers (docs/protocol.md, rule Q4). So neither starves the other. A writer waits for what holds
+/// the lock, for each writer ahead of it in the queue, and for at most one group of readers more (docs/protocol.md, "How
+/// long a position waits"). The operations of one client are served in the order in which they were started.
 ///
 /// A plain or fenced lock of the same name, of any client or library, is excluded by readers and writers, and excludes
 /// both. The operations, errors, cancellation and thread-safety are those of `mutex`.
 ///
 /// While operations wait, one node keeps the key `<name>:redlock-queue` besides the lock's key. The client's user needs
-/// the rights that docs/howto/readers.md lists, for both keys.
+/// the rights that docs/server-checklist.md lists, for both keys.
 /// \par Source
 /// docs/protocol.md, rules Q1 to Q23 and S1 to S18
 class REDLOCK_EXPORT shared_mutex : public detail::basic_shared_lock {

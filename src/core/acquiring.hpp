@@ -10,7 +10,7 @@ enum class pause_step : std::uint8_t {
     wait,                    ///< until `due()`
     vote,                    ///< at all nodes at once
     vote_meeting_node_first, ///< first where contenders meet (rule W3)
-    claim,                   ///< the lock was handed over
+    claim,                   ///< a remote handoff gave it the lock
     closed,                  ///< this way to pause is not open any more: the next one is tried
 };
 

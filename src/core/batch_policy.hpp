@@ -38,7 +38,7 @@ public:
     /// Did other clients take the last open window?
     [[nodiscard]] bool has_rivals() const { return met_; }
 
-    /// A lease has begun here, won or handed over.
+    /// A lease has begun here, won or by a local handoff.
     void granted(instant now)
     {
         lasted_ = count_ == 0 ? duration::zero() : lasted_ + elapsed(noted_, now);

@@ -47,7 +47,7 @@ struct remote_handoff {
     nonce previous_owner; ///< the next owner's own, if the lock was free
     /// How long the lock has passed from owner to owner. Empty: it was free.
     std::optional<core::duration> passed{};
-    std::uint8_t which = 0;             ///< index of the name that was handed over
+    std::uint8_t which = 0;             ///< index of the name of the remote handoff
     std::string permits{};              ///< a semaphore's
     std::chrono::milliseconds window{}; ///< for which the lock is kept for the claim
 };
@@ -102,7 +102,7 @@ public:
     /// Are the other nodes asked only after the meeting node has granted?
     [[nodiscard]] bool asks_meeting_node_first() const { return meeting_node_first_; }
     [[nodiscard]] bool claims() const { return previous_owner_.has_value(); }
-    /// Returns the index of the name that was handed over, among several names.
+    /// Returns the index of the name of the remote handoff, among several names.
     [[nodiscard]] std::uint8_t claimed_name() const { return claimed_name_; }
     /// Notes the time of a round trip, unless it paused before it asked again.
     void measure(core::instant now) const

@@ -49,7 +49,7 @@ public:
 
     /// Was the lock handed to this position?
     [[nodiscard]] bool called() const { return stands() && called_; }
-    /// Returns what was handed over. There is no position to leave any more.
+    /// Returns the remote handoff. There is no position to leave any more.
     [[nodiscard]] remote_handoff const& take_handoff();
 
 private:

@@ -26,7 +26,7 @@
 #include <vector>
 
 // A further kind of lock, which no file of the engine knows: an exclusive lock with a second key for its holder's
-// label. What it takes is in docs/architecture.md, "A further kind of lock".
+// label. What it takes is in docs/architecture.md, "Add a kind of lock".
 
 using namespace std::chrono_literals;
 
