@@ -44,6 +44,10 @@ std::chrono::milliseconds clock_of(interview const& node)
 
 namespace {
 
+/// Wider than a lock's client needs: SCAN returns a thousand keys of other programs, of any length.
+constexpr redis::parse_limits wide_limits{.max_bulk = std::size_t{16} << 20,
+                                          .max_message = std::size_t{64} << 20};
+
 /// Keeps `longest` bytes of each text.
 answer to_answer(std::span<redis::resp_node const> message, std::size_t longest)
 {
@@ -169,7 +173,8 @@ private:
         stream_->write(asio::buffer(what.bytes), written.handler({}));
         ec = co_await written; // no initializer: g++ 11 would refuse it here
         std::size_t missing = what.count;
-        redis::resp_parser parser;
+        std::size_t missing_in_time = missing;
+        redis::resp_parser parser(wide_limits);
         std::string input;
         char chunk[8192];
         while (!ec && missing != 0) {
@@ -182,6 +187,8 @@ private:
             }
             if (parsed.status == redis::parse_status::need_more) {
                 input.erase(0, parsed.consumed);
+                if (std::exchange(missing_in_time, missing) != missing)
+                    limit_time(); // for the next answer: several may be long
                 net::operation told;
                 stream_->read(asio::buffer(chunk), told.handler({}));
                 ec = co_await told;

@@ -196,6 +196,14 @@ BOOST_AUTO_TEST_CASE(list_shows_names_with_any_bytes)
     BOOST_TEST(listed({"\xff"}).size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(list_reads_past_long_names_of_other_programs)
+{
+    lock("seat");
+    for (char const letter : {'a', 'b', 'c'})
+        command({"SET", std::string(std::size_t{2} << 20, letter), "1"});
+    BOOST_TEST((names() == std::vector<std::string>{"seat"}));
+}
+
 BOOST_AUTO_TEST_CASE(list_goes_through_many_names_in_steps_and_never_sends_keys)
 {
     lock_many(3000);
