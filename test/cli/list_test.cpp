@@ -245,8 +245,10 @@ BOOST_AUTO_TEST_CASE(list_goes_on_without_a_server_and_reports_it)
     finished_run const object = list({"--json"});
     BOOST_TEST(json::parse(object.out).at(0).at("votes") == 2);
     BOOST_TEST(json::parse(object.err).at("node") == at(1).url());
+    BOOST_TEST(list({"none"}).out.starts_with("no locks\n"));
     at(2).kill();
     BOOST_TEST(list().status == 69);
+    BOOST_TEST(list({"none"}).out.starts_with("unknown: no locks on 1 of 3 nodes\n"));
     finished_run const few = list({"--json"});
     BOOST_TEST(few.status == 69);
     BOOST_TEST(json::parse(few.out).size() == 1U);
