@@ -136,9 +136,6 @@ private:
             result_.answers.clear();
             good = co_await exchange(asked);
         }
-        if (!good && !result_.failed)
-            result_.failed =
-                net::failure{.result = node_result::timed_out, .detail = "no answer to a question"};
         timer_.cancel();
         stream_->close();
     }
@@ -160,8 +157,10 @@ private:
     {
         timer_.expires_after(patience_);
         timer_.async_wait([this](boost::system::error_code ec) {
-            if (!ec)
-                stream_->close();
+            if (ec)
+                return;
+            late_ = true;
+            stream_->close();
         });
     }
 
@@ -202,6 +201,11 @@ private:
             }
             input.erase(0, parsed.consumed);
         }
+        if (ec)
+            result_.failed =
+                late_
+                    ? net::failure{.result = node_result::timed_out, .detail = "no answer to a question"}
+                    : net::failure{.result = node_result::unreachable, .detail = "question: " + ec.message()};
         co_return !ec;
     }
 
@@ -211,6 +215,7 @@ private:
     asio::steady_timer timer_;
     std::shared_ptr<net::connector> connector_;
     std::shared_ptr<net::stream> stream_;
+    bool late_ = false; ///< the time limit, and not the server, has closed the connection
     interview result_;
     net::coroutine<void> talk_; // last: its frames refer to the rest
 };
