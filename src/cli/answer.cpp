@@ -40,6 +40,8 @@ holder_kind holder_of(answer const& value, answer const& left, answer const& who
         return holder_kind::readers;
     if (whose.is(answer::kind::text) && whose.text == "PERMITS")
         return holder_kind::permits;
+    if (whose.is(answer::kind::text) && whose.text == "NONE")
+        return holder_kind::unknown;
     return is_wrong_type(whose) ? holder_kind::no_lock : holder_kind::maybe_readers;
 }
 

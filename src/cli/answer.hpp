@@ -42,7 +42,7 @@ struct questions {
 /// \param left of PTTL
 [[nodiscard]] std::string_view why_no_lock(answer const& value, answer const& left);
 
-/// Returns the kind of holder of a key under a lock's name.
+/// Returns the kind of holder of a key under a lock's name; unknown: there is no key, or it may not be read.
 /// \param whose answer about readers and permit holders; refused if a right is missing
 [[nodiscard]] holder_kind holder_of(answer const& value, answer const& left, answer const& whose);
 

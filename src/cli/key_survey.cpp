@@ -11,6 +11,7 @@
 #include "redis/server_words.hpp"
 #include <redlock/node_outcome.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -45,6 +46,15 @@ void read_keys_beside(key_view& view, std::span<answer const> answers)
         view.waiting = answers[2].number;
     if (auto const queue = read_queue({}, answers[2], answers[3]))
         view.among_readers = has_readers(*queue);
+}
+
+/// Did the key end before its readers or permits were counted?
+/// \param count of ZCARD, or the owners of permits
+bool has_ended(answer const& count)
+{
+    if (count.is(answer::kind::number))
+        return count.number == 0;
+    return count.is(answer::kind::list) && std::ranges::all_of(count.list, &std::string::empty);
 }
 
 } // namespace
@@ -231,6 +241,8 @@ bool key_survey::read_holder(seen& one, answer const& holder)
         return true;
     }
     one.view.who = holder_of(no_string, one.left, holder);
+    if (one.view.who == holder_kind::unknown) // it has ended since
+        return false;
     if (one.view.who != holder_kind::maybe_readers)
         return true;
     if (holder.refused())
@@ -277,7 +289,8 @@ void key_survey::read_counts(std::vector<answer> const& answers, std::chrono::mi
             count_permits(one.view.permits, first, answers[at++], now);
         if (first.refused())
             note(first);
-        list(std::move(one));
+        if (!has_ended(first))
+            list(std::move(one));
     }
     batch_.clear();
 }

@@ -68,9 +68,23 @@ std::string words_of_limit(std::size_t limit)
            " names: these are the first ones (a longer PREFIX lists fewer, --limit more)";
 }
 
+/// Did enough nodes answer to know the locks?
+bool is_known(listing const& all)
+{
+    return all.answered >= core::majority(static_cast<unsigned>(all.nodes));
+}
+
+std::string words_of_empty(listing const& all)
+{
+    if (is_known(all))
+        return "no locks\n";
+    return "unknown: no locks on " + std::to_string(all.answered) + " of " + std::to_string(all.nodes) +
+           " nodes\n";
+}
+
 std::string to_text(listing const& all, std::size_t limit)
 {
-    std::string text = "no locks\n";
+    std::string text = words_of_empty(all);
     if (!all.found.locks.empty()) {
         std::vector<std::vector<std::string>> rows{{"NAME", "KIND", "HOLDER", "LEFT", "NODES", "WAITING"}};
         for (listed_lock const& lock : all.found.locks)
@@ -154,8 +168,7 @@ int list(options const& o, output const& out)
         watch(o, out);
     listing const all = ask_for_locks(o);
     print_list(all, o, out);
-    bool const known = all.answered >= core::majority(static_cast<unsigned>(all.nodes));
-    return known ? exit_status::success : exit_status::no_quorum;
+    return is_known(all) ? exit_status::success : exit_status::no_quorum;
 }
 
 } // namespace redlock::cli

@@ -44,6 +44,10 @@ std::chrono::milliseconds clock_of(interview const& node)
 
 namespace {
 
+/// Wider than a lock's client needs: SCAN returns a thousand keys of other programs, of any length.
+constexpr redis::parse_limits wide_limits{.max_bulk = std::size_t{16} << 20,
+                                          .max_message = std::size_t{64} << 20};
+
 /// Keeps `longest` bytes of each text.
 answer to_answer(std::span<redis::resp_node const> message, std::size_t longest)
 {
@@ -132,9 +136,6 @@ private:
             result_.answers.clear();
             good = co_await exchange(asked);
         }
-        if (!good && !result_.failed)
-            result_.failed =
-                net::failure{.result = node_result::timed_out, .detail = "no answer to a question"};
         timer_.cancel();
         stream_->close();
     }
@@ -156,8 +157,10 @@ private:
     {
         timer_.expires_after(patience_);
         timer_.async_wait([this](boost::system::error_code ec) {
-            if (!ec)
-                stream_->close();
+            if (ec)
+                return;
+            late_ = true;
+            stream_->close();
         });
     }
 
@@ -169,7 +172,8 @@ private:
         stream_->write(asio::buffer(what.bytes), written.handler({}));
         ec = co_await written; // no initializer: g++ 11 would refuse it here
         std::size_t missing = what.count;
-        redis::resp_parser parser;
+        std::size_t missing_in_time = missing;
+        redis::resp_parser parser(wide_limits);
         std::string input;
         char chunk[8192];
         while (!ec && missing != 0) {
@@ -182,6 +186,8 @@ private:
             }
             if (parsed.status == redis::parse_status::need_more) {
                 input.erase(0, parsed.consumed);
+                if (std::exchange(missing_in_time, missing) != missing)
+                    limit_time(); // for the next answer: several may be long
                 net::operation told;
                 stream_->read(asio::buffer(chunk), told.handler({}));
                 ec = co_await told;
@@ -195,6 +201,11 @@ private:
             }
             input.erase(0, parsed.consumed);
         }
+        if (ec)
+            result_.failed =
+                late_
+                    ? net::failure{.result = node_result::timed_out, .detail = "no answer to a question"}
+                    : net::failure{.result = node_result::unreachable, .detail = "question: " + ec.message()};
         co_return !ec;
     }
 
@@ -204,6 +215,7 @@ private:
     asio::steady_timer timer_;
     std::shared_ptr<net::connector> connector_;
     std::shared_ptr<net::stream> stream_;
+    bool late_ = false; ///< the time limit, and not the server, has closed the connection
     interview result_;
     net::coroutine<void> talk_; // last: its frames refer to the rest
 };

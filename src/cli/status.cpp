@@ -67,9 +67,9 @@ node_view look(interview const& node)
     if (owner.is(answer::kind::text)) {
         seen.holder = owner.text;
         seen.shown = beginning_of(owner.text);
-    } else if (seen.known && owner.refused()) {
+    } else if (seen.who != holder_kind::unknown) {
         seen.shown = other_holder(seen.who);
-    } else if (owner.refused()) {
+    } else if (!seen.known) {
         seen.trouble = redis::quote(owner.text);
     }
     if (seen.who == holder_kind::no_lock)

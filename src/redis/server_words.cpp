@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "redis/server_words.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace redlock::redis {
@@ -15,12 +13,27 @@ bool is_control(char c)
     return byte < 0x20 || byte == 0x7f;
 }
 
+/// Terminals obey U+0080 to U+009F as well: U+009B begins a sequence as ESC [ does. UTF-8 has two bytes for them.
+constexpr char first_of_two = '\xc2';
+
+/// Is this the second byte of such a control character?
+/// \param before the bytes before it
+bool ends_control(std::string_view before, char c)
+{
+    auto const byte = static_cast<unsigned char>(c);
+    return before.ends_with(first_of_two) && byte >= 0x80 && byte <= 0x9f;
+}
+
 } // namespace
 
 std::string printable(std::string_view text)
 {
     std::string result;
-    std::ranges::remove_copy_if(text, std::back_inserter(result), is_control);
+    for (char const c : text)
+        if (ends_control(result, c))
+            result.pop_back();
+        else if (!is_control(c))
+            result += c;
     return result;
 }
 
@@ -41,12 +54,20 @@ std::string quote_name(std::string_view name)
 {
     constexpr std::string_view hex = "0123456789abcdef";
     std::string text;
-    for (char const c : name.substr(0, longest_words + 1)) { // it may have any length
+    auto const append_hex = [&](char c) {
         auto const byte = static_cast<unsigned char>(c);
-        if (is_control(c))
-            text.append("\\x").append({hex[byte >> 4], hex[byte & 15]});
-        else
+        text.append("\\x").append({hex[byte >> 4], hex[byte & 15]});
+    };
+    for (char const c : name.substr(0, longest_words + 1)) { // it may have any length
+        if (ends_control(text, c)) {
+            text.pop_back();
+            append_hex(first_of_two);
+            append_hex(c);
+        } else if (is_control(c)) {
+            append_hex(c);
+        } else {
             text += c;
+        }
     }
     return shorten(std::move(text));
 }

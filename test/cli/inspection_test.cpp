@@ -387,6 +387,15 @@ BOOST_AUTO_TEST_CASE(doctor_reports_server_that_hangs_up_without_an_answer)
     BOOST_TEST_CONTEXT(report.told) BOOST_TEST(report.found("hung-up") == "error");
 }
 
+BOOST_AUTO_TEST_CASE(status_tells_a_connection_that_is_closed_from_a_server_that_is_late)
+{
+    std::string const no = "-NOPERM no\r\n";
+    curt_server const server({"%1\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n" + no + no + no, no});
+    finished_run const run({"status", "seat"}, {{"REDLOCK_NODES", "redis" + server.place()}});
+    BOOST_TEST(run.status == 69);
+    BOOST_TEST(contains(run.out, "unreachable (question: "), run.out);
+}
+
 BOOST_AUTO_TEST_CASE(doctor_reports_tls_on_one_side_only)
 {
     certificates const files;

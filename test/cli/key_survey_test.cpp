@@ -112,6 +112,39 @@ BOOST_AUTO_TEST_CASE(survey_skips_keys_that_ended_or_are_no_locks)
     BOOST_TEST(survey.take().empty());
 }
 
+BOOST_AUTO_TEST_CASE(survey_skips_readers_and_permits_that_ended_before_they_were_counted)
+{
+    tell({page_answer("0", {"prod:s*1", "prod:s*2", "prod:s*3"})});
+    tell({text_answer("hash"), number_answer(5000), text_answer("zset"), number_answer(5000),
+          text_answer("zset"), number_answer(5000)});
+    answer const none{.type = answer::kind::list};
+    std::vector<answer> holders;
+    for (char const* const who : {"PERMITS", "READERS", "READERS"}) // the last key is asked first
+        holders.insert(holders.end(),
+                       {text_answer(who), text_answer("none"), text_answer("none"), number_answer(0), none});
+    BOOST_TEST(tell(holders).count == 4U);
+    answer const empty{.type = answer::kind::list, .list = {"", ""}};
+    BOOST_TEST(tell({empty, empty, number_answer(0), number_answer(2)}).count == 0U);
+    keys_of_node const found = survey.take();
+    BOOST_TEST_REQUIRE(found.size() == 1U);
+    BOOST_TEST(found.begin()->first == "s*1");
+    BOOST_TEST(found.begin()->second.readers == 2);
+}
+
+BOOST_AUTO_TEST_CASE(key_that_ends_between_two_questions_has_no_holder)
+{
+    answer const no_string = error_answer("WRONGTYPE Operation against a key");
+    answer const left = number_answer(1);
+    BOOST_TEST((holder_of(no_string, left, text_answer("READERS")) == redlock::holder_kind::readers));
+    BOOST_TEST((holder_of(no_string, left, text_answer("NONE")) == redlock::holder_kind::unknown));
+    BOOST_TEST((holder_of(no_string, left, error_answer(no_key)) == redlock::holder_kind::maybe_readers));
+    tell({page_answer("0", {"prod:s*1"})});
+    tell({text_answer("zset"), left});
+    tell({text_answer("NONE"), text_answer("none"), text_answer("none"), number_answer(0), {}});
+    BOOST_TEST(survey.complete());
+    BOOST_TEST(survey.take().empty());
+}
+
 BOOST_AUTO_TEST_CASE(survey_hides_keys_that_the_user_may_not_read)
 {
     tell({page_answer("0", {"prod:s*1", "prod:s*2"})});

@@ -196,6 +196,14 @@ BOOST_AUTO_TEST_CASE(list_shows_names_with_any_bytes)
     BOOST_TEST(listed({"\xff"}).size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(list_reads_past_long_names_of_other_programs)
+{
+    lock("seat");
+    for (char const letter : {'a', 'b', 'c'})
+        command({"SET", std::string(std::size_t{2} << 20, letter), "1"});
+    BOOST_TEST((names() == std::vector<std::string>{"seat"}));
+}
+
 BOOST_AUTO_TEST_CASE(list_goes_through_many_names_in_steps_and_never_sends_keys)
 {
     lock_many(3000);
@@ -237,8 +245,10 @@ BOOST_AUTO_TEST_CASE(list_goes_on_without_a_server_and_reports_it)
     finished_run const object = list({"--json"});
     BOOST_TEST(json::parse(object.out).at(0).at("votes") == 2);
     BOOST_TEST(json::parse(object.err).at("node") == at(1).url());
+    BOOST_TEST(list({"none"}).out.starts_with("no locks\n"));
     at(2).kill();
     BOOST_TEST(list().status == 69);
+    BOOST_TEST(list({"none"}).out.starts_with("unknown: no locks on 1 of 3 nodes\n"));
     finished_run const few = list({"--json"});
     BOOST_TEST(few.status == 69);
     BOOST_TEST(json::parse(few.out).size() == 1U);
