@@ -191,30 +191,20 @@ void sim_tls_stream::write(asio::const_buffer bytes, net::resumption done)
     plain_->send(tls_record::wrap(tls_record::data, content), std::move(done));
 }
 
-/// A record cannot be taken back: all of it is under way, and the next one waits.
 void sim_tls_stream::flush(std::string& out)
 {
-    if (!writing_)
-        start_write(out);
-}
-
-void sim_tls_stream::start_write(std::string& out)
-{
-    writing_ = true;
-    plain_->send(tls_record::wrap(tls_record::data, std::exchange(out, {})),
-                 [this, self = shared_from_this()](net::error_code ec, std::size_t) { written(ec); });
-}
-
-void sim_tls_stream::written(net::error_code ec)
-{
-    writing_ = false;
-    if (listener_)
-        return listener_->on_writable(ec);
-    if (!last_words_)
+    if (!unsent_.empty())
         return;
-    if (!ec && !last_words_->empty())
-        return start_write(*last_words_);
-    plain_->finish({});
+    unsent_ = tls_record::wrap(tls_record::data, std::exchange(out, {}));
+    plain_->flush(unsent_);
+}
+
+void sim_tls_stream::on_writable(net::error_code ec)
+{
+    if (!ec)
+        plain_->flush(unsent_);
+    if ((ec || unsent_.empty()) && listener_)
+        listener_->on_writable(ec);
 }
 
 void sim_tls_stream::close()
@@ -232,12 +222,10 @@ void sim_tls_stream::drop()
 void sim_tls_stream::finish(std::string rest)
 {
     listener_ = nullptr;
-    if (rest.empty() && !writing_)
-        return plain_->finish({});
     plain_->stop_reading(); // its handler owns this
-    last_words_ = std::move(rest);
-    if (!writing_)
-        start_write(*last_words_);
+    if (!rest.empty())
+        unsent_ += tls_record::wrap(tls_record::data, rest);
+    plain_->finish(std::move(unsent_));
 }
 
 } // namespace redlock::world

@@ -33,10 +33,12 @@ constexpr std::string_view close_notify("\1\0", 2);
 } // namespace tls_record
 
 /// The client's end, over a stream that is connected.
-class sim_tls_stream final : public net::stream {
+class sim_tls_stream final : public net::stream, private net::stream_listener {
 public:
     sim_tls_stream(std::shared_ptr<sim_stream> plain, bool verify) : plain_(std::move(plain)), verify_(verify)
-    {}
+    {
+        plain_->listen(*this);
+    }
 
     void connect(net::endpoint const&, bool, net::resumption) override {} // it is already
     void interrupt() override { plain_->interrupt(); }
@@ -61,8 +63,8 @@ private:
     void shaken(net::error_code, completion const&);
     void await_content(completion);
     [[nodiscard]] std::size_t take(boost::asio::mutable_buffer into);
-    void start_write(std::string& out);
-    void written(net::error_code);
+    void on_read(net::error_code, std::size_t) override {} // reads have handlers of their own
+    void on_writable(net::error_code) override;
 
     std::shared_ptr<sim_stream> plain_;
     bool verify_;
@@ -71,9 +73,8 @@ private:
     std::string chunk_ = {};   ///< a read's, from the connection
     std::string content_ = {}; ///< the part of the last record that is not read yet
     char type_ = 0;
-    bool notified_ = false; ///< the end was announced
-    bool writing_ = false;
-    std::optional<std::string> last_words_{}; ///< then it is finished
+    bool notified_ = false;   ///< the end was announced
+    std::string unsent_ = {}; ///< records, or a part of one
 };
 
 } // namespace redlock::world

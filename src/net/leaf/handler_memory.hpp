@@ -34,8 +34,8 @@ public:
     }
 
 private:
-    // A write through TLS needs the largest handler of Asio.
-    alignas(std::max_align_t) std::byte storage_[576];
+    // Asio needs 248 bytes for a read or a wait of a stream.
+    alignas(std::max_align_t) std::byte storage_[384];
     std::atomic<bool> in_use_ = false;
 };
 

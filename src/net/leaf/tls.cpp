@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "net/leaf/tls.hpp"
 
-#include "core/memory.hpp"
 #include "net/coroutine.hpp"
 #include "net/leaf/handler_memory.hpp"
 #include "net/leaf/parting.hpp"
+#include "net/leaf/tls_session.hpp"
 #include "net/machine.hpp"
 #include "net/stream.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/ip/address.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
-#include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <array>
-#include <chrono>
-#include <cstring>
+#include <cstddef>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -31,10 +29,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t longest_record = std::size_t{16} * 1024;
-/// How long a stream may take to get its last bytes out.
-constexpr std::chrono::milliseconds farewell{500};
-
 struct openssl_context final : tls_context {
     asio::ssl::context ssl{asio::ssl::context::tls_client};
 };
@@ -42,149 +36,159 @@ struct openssl_context final : tls_context {
 class tls_stream final : public socket_stream {
 public:
     tls_stream(socket s, std::shared_ptr<openssl_context> context)
-        : context_(std::move(context)), ssl_(std::move(s), context_->ssl)
+        : context_(std::move(context)), socket_(std::move(s)), session_(context_->ssl.native_handle())
     {}
 
-    asio::ssl::stream<socket>& ssl() { return ssl_; }
-    socket& transport() override { return ssl_.next_layer(); }
+    tls_session& session() { return session_; }
+    socket& transport() override { return socket_; }
 
     void handshake(resumption done) override
     {
-        ssl_.async_handshake(asio::ssl::stream_base::client, std::move(done));
+        may_have_more_ = true;
+        go_on([this] { return session_.handshake(); }, std::move(done));
     }
 
     void read(asio::mutable_buffer into, resumption done) override
     {
-        ssl_.async_read_some(into, std::move(done));
+        go_on([this, into] { return decipher(into); }, std::move(done));
     }
 
     void write(asio::const_buffer bytes, resumption done) override
     {
-        asio::async_write(ssl_, bytes, std::move(done));
+        std::string_view const text(static_cast<char const*>(bytes.data()), bytes.size());
+        go_on([this, text] { return session_.encipher(text); }, std::move(done));
     }
 
-    std::string certificate_trouble() override
-    {
-        SSL* const ssl = ssl_.native_handle();
-        long const verdict = SSL_get_verify_result(ssl);
-        if (verdict != X509_V_OK && (SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER) != 0)
-            return X509_verify_cert_error_string(verdict);
-        // TLS 1.3 servers judge the client's certificate after the client's handshake is over, and their alert is
-        // easily lost to the reset behind it. Only a request for a certificate tells a client such algorithms.
-        bool const asked = SSL_get_sigalgs(ssl, 0, nullptr, nullptr, nullptr, nullptr, nullptr) > 0;
-        if (!asked)
-            return {};
-        return SSL_get_certificate(ssl) == nullptr
-                   ? "the server asked for a client certificate, and none is configured"
-                   : "the server asked for a client certificate, and may not accept ours";
-    }
+    std::string certificate_trouble() override { return session_.certificate_trouble(); }
 
-    /// Decrypts into memory of its own: a read outlives the listener, which may have freed its buffer.
     void start_read(asio::mutable_buffer into) override
     {
         into_ = into;
-        auto done = [this, self = shared_from_this()](error_code ec, std::size_t bytes) {
-            if (!listener_)
-                return;
-            std::memcpy(into_.data(), deciphered_.data(), bytes);
-            listener_->on_read(ec, bytes);
-        };
-        ssl_.async_read_some(asio::buffer(deciphered_, into.size()),
-                             asio::bind_allocator(handler_allocator<void>(read_memory_), std::move(done)));
+        handler_allocator<void> const memory(read_memory_);
+        tls_session::result const now = may_have_more_ ? decipher(into) : tls_session::result();
+        if (now.done || now.ec)
+            return asio::post(
+                socket_.get_executor(),
+                asio::bind_allocator(memory, [this, self = shared_from_this(), now] { tell(now); }));
+        socket_.async_read_some(
+            asio::buffer(received_),
+            asio::bind_allocator(memory, [this, self = shared_from_this()](error_code ec, std::size_t bytes) {
+                if (listener_)
+                    received(ec, bytes);
+            }));
     }
 
-    /// A TLS record cannot be taken back when the socket is full, so a write is started and the next waits for it.
+    /// What a socket that is full does not take is kept enciphered, and the next bytes wait for it.
     void flush(std::string& out) override
     {
         if (writing_)
             return;
-        start_write(out);
+        error_code ec = session_.encipher(out).ec;
+        out.clear();
+        if (!ec)
+            write_some(ec);
+        if (ec || !session_.output().empty())
+            await_room(ec);
     }
 
     void finish(std::string rest) override
     {
         listener_ = nullptr;
-        if (rest.empty() && !writing_)
-            return part(std::static_pointer_cast<socket_stream>(shared_from_this()), {});
-        last_words_ = std::move(rest);
-        limit_ = std::make_unique<asio::steady_timer>(ssl_.get_executor(), farewell);
-        limit_->async_wait([self = shared_from_this()](error_code ec) {
-            if (!ec)
-                self->close();
-        });
-        if (!writing_)
-            start_write(last_words_);
+        error_code ec = session_.encipher(rest).ec;
+        if (!ec)
+            write_some(ec);
+        part(std::static_pointer_cast<socket_stream>(shared_from_this()), std::string(session_.output()));
     }
 
 private:
-    void start_write(std::string& out)
+    tls_session::result decipher(asio::mutable_buffer into)
     {
-        writing_ = true;
-        std::swap(out, in_flight_);
-        out.clear();
-        auto done = [this, self = shared_from_this()](error_code ec, std::size_t) { written(ec); };
-        asio::async_write(ssl_, asio::buffer(in_flight_),
-                          asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
+        auto const read = session_.decipher({static_cast<char*>(into.data()), into.size()});
+        may_have_more_ = read.bytes == into.size();
+        return read;
+    }
+    void tell(tls_session::result const& read)
+    {
+        if (listener_)
+            listener_->on_read(read.ec, read.bytes);
+    }
+    /// Takes the result of a read from the socket.
+    error_code take(error_code ec, std::size_t bytes)
+    {
+        if (ec == asio::error::eof)
+            return asio::ssl::error::stream_truncated;
+        return ec ? ec : session_.feed({received_.data(), bytes});
     }
 
-    void written(error_code ec)
+    /// Takes a step of the session, tells the peer what follows from it, and repeats that with more of the peer's bytes.
+    template <class Step>
+    void go_on(Step step, resumption done)
     {
-        writing_ = false;
-        in_flight_.clear();
-        if (listener_)
-            return listener_->on_writable(ec);
-        if (!limit_)
-            return;
-        bool const goes_on = core::if_memory_allows([&] {
-            if (!ec && !last_words_.empty())
-                return start_write(last_words_);
-            limit_->cancel();
-            part(std::static_pointer_cast<socket_stream>(shared_from_this()), {});
-        });
-        if (!goes_on)
-            close();
+        tls_session::result const made = step();
+        auto next = [this, self = shared_from_this(), step, made,
+                     done = std::move(done)](error_code ec = {}, std::size_t bytes = 0) mutable {
+            session_.sent(bytes);
+            if (ec || made.ec || made.done)
+                return done(made.ec ? made.ec : ec, made.bytes);
+            socket_.async_read_some(
+                asio::buffer(received_),
+                [this, self, step, done = std::move(done)](error_code failed, std::size_t more) mutable {
+                    error_code const trouble = take(failed, more);
+                    trouble ? done(trouble) : go_on(std::move(step), std::move(done));
+                });
+        };
+        std::string_view const out = session_.output();
+        out.empty() ? asio::post(socket_.get_executor(), std::move(next))
+                    : asio::async_write(socket_, asio::buffer(out), std::move(next));
+    }
+
+    void received(error_code ec, std::size_t bytes)
+    {
+        if (error_code const trouble = take(ec, bytes))
+            return tell({.ec = trouble});
+        auto const read = decipher(into_);
+        read.ec || read.done ? tell(read) : start_read(into_);
+    }
+
+    void write_some(error_code& ec)
+    {
+        if (!socket_.non_blocking())
+            socket_.non_blocking(true, ec);
+        session_.sent(socket_.write_some(asio::buffer(session_.output()), ec));
+        if (ec == asio::error::would_block || ec == asio::error::try_again)
+            ec.clear();
+    }
+
+    /// A socket that has failed is writable at once.
+    void await_room(error_code failed)
+    {
+        writing_ = true;
+        auto done = [this, self = shared_from_this(), failed](error_code ec) {
+            writing_ = false;
+            if (!listener_)
+                return;
+            if (!ec)
+                ec = failed;
+            if (!ec)
+                write_some(ec);
+            ec || session_.output().empty() ? listener_->on_writable(ec) : await_room(ec);
+        };
+        socket_.async_wait(socket::wait_write,
+                           asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
     }
 
     std::shared_ptr<openssl_context> context_;
-    asio::ssl::stream<socket> ssl_;
+    socket socket_;
+    tls_session session_;
     asio::mutable_buffer into_;
-    std::array<char, longest_record> deciphered_;
-    std::string in_flight_;
-    std::string last_words_;
-    std::unique_ptr<asio::steady_timer> limit_;
+    bool may_have_more_ = false; ///< without further bytes of the peer
+    std::array<char, std::size_t{16} * 1024> received_;
 };
 
 void check(error_code const& ec, std::string const& what)
 {
     if (ec)
         throw tls_error(what + ": " + ec.message());
-}
-
-bool is_numeric(std::string const& host)
-{
-    error_code ec;
-    asio::ip::make_address(host, ec);
-    return !ec;
-}
-
-error_code last_error()
-{
-    return {static_cast<int>(ERR_get_error()), asio::error::get_ssl_category()};
-}
-
-/// OpenSSL itself compares the names, so that its verdict says what did not match.
-error_code expect(SSL* ssl, std::string const& name)
-{
-    ERR_clear_error();
-    bool const numeric = is_numeric(name);
-    if (!numeric)
-        SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    int const done = numeric ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str())
-                             : SSL_set1_host(ssl, name.c_str());
-    if (done == 1 && !name.empty()) // an empty name would allow any
-        return {};
-    error_code const ec = last_error();
-    return ec ? ec : asio::error::invalid_argument;
 }
 
 } // namespace
@@ -223,16 +227,7 @@ std::shared_ptr<stream> make_tls_stream(socket s, std::shared_ptr<tls_context> c
 {
     auto made =
         std::make_shared<tls_stream>(std::move(s), std::static_pointer_cast<openssl_context>(context));
-    auto& ssl = made->ssl();
-    if (!is_numeric(server_name) && SSL_set_tlsext_host_name(ssl.native_handle(), server_name.c_str()) != 1) {
-        ec = last_error();
-        return nullptr;
-    }
-    // Asio asks OpenSSL for the opposite, for servers with many idle connections: these are few, and busy.
-    SSL_clear_mode(ssl.native_handle(), SSL_MODE_RELEASE_BUFFERS);
-    ssl.set_verify_mode(verify ? asio::ssl::verify_peer : asio::ssl::verify_none, ec);
-    if (!ec && verify)
-        ec = expect(ssl.native_handle(), server_name);
+    ec = made->session().expect(server_name, verify);
     return made;
 }
 
