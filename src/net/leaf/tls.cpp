@@ -78,7 +78,7 @@ public:
             }));
     }
 
-    /// What a socket that is full does not take is kept enciphered, and the next bytes wait for it.
+    /// Keeps the records that a full socket does not take; the next bytes wait for them.
     void flush(std::string& out) override
     {
         if (writing_)

@@ -20,7 +20,7 @@ public:
     /// \throws std::bad_alloc
     explicit tls_session(SSL_CTX* context);
 
-    /// Whom the server's certificate must be for; also sent as SNI, unless it is a numeric address.
+    /// The server's certificate must be for this name, which is also sent as SNI unless it is a numeric address.
     [[nodiscard]] error_code expect(std::string const& server_name, bool verify);
 
     /// The result of a step. Neither done nor an error: more bytes of the peer are needed.
@@ -53,7 +53,7 @@ private:
     [[nodiscard]] result judge(int returned, std::size_t bytes = 0) const;
 
     std::unique_ptr<SSL, deleter> ssl_;
-    std::size_t sent_ = 0; ///< of what is in the memory for output
+    std::size_t sent_ = 0; ///< bytes of the memory for output
 };
 
 } // namespace redlock::net
