@@ -44,7 +44,6 @@ public:
 
     void handshake(resumption done) override
     {
-        may_have_more_ = true;
         go_on([this] { return session_.handshake(); }, std::move(done));
     }
 
@@ -65,7 +64,7 @@ public:
     {
         into_ = into;
         handler_allocator<void> const memory(read_memory_);
-        tls_session::result const now = may_have_more_ ? decipher(into) : tls_session::result();
+        tls_session::result const now = session_.starved() ? tls_session::result() : decipher(into);
         if (now.done || now.ec)
             return asio::post(
                 socket_.get_executor(),
@@ -103,9 +102,7 @@ public:
 private:
     tls_session::result decipher(asio::mutable_buffer into)
     {
-        auto const read = session_.decipher({static_cast<char*>(into.data()), into.size()});
-        may_have_more_ = read.bytes == into.size();
-        return read;
+        return session_.decipher({static_cast<char*>(into.data()), into.size()});
     }
     void tell(tls_session::result const& read)
     {
@@ -181,7 +178,6 @@ private:
     socket socket_;
     tls_session session_;
     asio::mutable_buffer into_;
-    bool may_have_more_ = false; ///< without further bytes of the peer
     std::array<char, std::size_t{16} * 1024> received_;
 };
 

@@ -18,7 +18,9 @@ namespace {
 
 error_code last_error()
 {
-    return {static_cast<int>(ERR_get_error()), asio::error::get_ssl_category()};
+    error_code const ec{static_cast<int>(ERR_get_error()), asio::error::get_ssl_category()};
+    ERR_clear_error(); // the program's own use of OpenSSL in this thread shall not find it
+    return ec ? ec : asio::ssl::error::unexpected_result;
 }
 
 bool is_numeric(std::string const& host)
@@ -69,8 +71,7 @@ error_code tls_session::expect(std::string const& server_name, bool verify)
                              : SSL_set1_host(ssl, server_name.c_str());
     if (done == 1 && !server_name.empty()) // an empty name would allow any
         return {};
-    error_code const ec = last_error();
-    return ec ? ec : asio::error::invalid_argument;
+    return server_name.empty() ? asio::error::invalid_argument : last_error();
 }
 
 tls_session::result tls_session::encipher(std::string_view bytes)
@@ -79,38 +80,38 @@ tls_session::result tls_session::encipher(std::string_view bytes)
         return {.ec = {}, .done = true};
     std::size_t taken = 0;
     ERR_clear_error();
-    int const returned = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &taken);
-    return judge(returned, taken);
+    bool const all = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &taken) == 1;
+    return all ? result{.ec = {}, .done = true, .bytes = taken} : result{.ec = last_error()};
 }
 
 tls_session::result tls_session::decipher(std::span<char> into)
 {
-    result so_far;
+    result so_far{.ec = {}, .done = true};
+    starved_ = false;
     while (so_far.bytes != into.size()) {
         std::size_t more = 0;
         ERR_clear_error();
         int const returned =
             SSL_read_ex(ssl_.get(), into.data() + so_far.bytes, into.size() - so_far.bytes, &more);
-        if (returned != 1 && so_far.bytes != 0)
-            break;
-        if (returned != 1)
-            return judge(returned);
         so_far.bytes += more;
+        if (returned == 1)
+            continue;
+        result const end = judge(returned);
+        starved_ = !end.ec;
+        return so_far.bytes != 0 ? so_far : end; // an error is found again
     }
-    so_far.done = true;
     return so_far;
 }
 
-tls_session::result tls_session::judge(int returned, std::size_t bytes) const
+tls_session::result tls_session::judge(int returned) const
 {
     switch (SSL_get_error(ssl_.get(), returned)) {
-    case SSL_ERROR_NONE: return {.ec = {}, .done = true, .bytes = bytes};
+    case SSL_ERROR_NONE: return {.ec = {}, .done = true};
     case SSL_ERROR_WANT_READ: return {};
     case SSL_ERROR_ZERO_RETURN: return {.ec = asio::error::eof};
     default: break;
     }
-    error_code const ec = last_error();
-    return {.ec = ec ? ec : asio::ssl::error::unexpected_result};
+    return {.ec = last_error()};
 }
 
 error_code tls_session::feed(std::string_view bytes)

@@ -34,6 +34,8 @@ public:
     [[nodiscard]] result encipher(std::string_view);
     /// Fills the memory as far as there are bytes.
     [[nodiscard]] result decipher(std::span<char> into);
+    /// Did `decipher` end last for want of the peer's bytes?
+    [[nodiscard]] bool starved() const { return starved_; }
 
     /// Takes bytes that have come from the peer.
     [[nodiscard]] error_code feed(std::string_view);
@@ -50,10 +52,11 @@ private:
         void operator()(SSL* ssl) const { SSL_free(ssl); }
     };
 
-    [[nodiscard]] result judge(int returned, std::size_t bytes = 0) const;
+    [[nodiscard]] result judge(int returned) const;
 
     std::unique_ptr<SSL, deleter> ssl_;
     std::size_t sent_ = 0; ///< bytes of the memory for output
+    bool starved_ = false;
 };
 
 } // namespace redlock::net
