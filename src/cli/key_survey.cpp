@@ -217,7 +217,7 @@ void key_survey::ask_for_holder(questions& asked, seen const& one) const
 {
     std::string const key = key_of(one.name);
     if (one.is_string) {
-        asked.ask({"GET", key});
+        asked.ask({"GETRANGE", key, "0", "63"}); // another program's value may be long
     } else {
         kind::plain.append(asked.bytes, kind::request::whose, {{terms_.key_prefix, one.name}, {}},
                            redis::script_form::text);
@@ -238,7 +238,7 @@ bool key_survey::read_holder(seen& one, answer const& holder)
     if (one.is_string) {
         one.view.who = holder_kind::owner;
         one.view.owner = holder.text;
-        return true;
+        return !holder.text.empty(); // or the key has ended
     }
     one.view.who = holder_of(no_string, one.left, holder);
     if (one.view.who == holder_kind::unknown) // it has ended since
