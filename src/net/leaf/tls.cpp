@@ -178,7 +178,7 @@ private:
     socket socket_;
     tls_session session_;
     asio::mutable_buffer into_;
-    std::array<char, std::size_t{16} * 1024> received_;
+    std::array<char, std::size_t{17} * 1024> received_; ///< the longest record has room
 };
 
 void check(error_code const& ec, std::string const& what)
