@@ -188,4 +188,19 @@ BOOST_AUTO_TEST_CASE(last_words_follow_what_waits)
     BOOST_TEST(ours.writable == 0);
 }
 
+/// The bytes are there already, but the listener does not hear of them any more.
+// rule R1
+BOOST_AUTO_TEST_CASE(read_leaves_the_memory_of_a_former_listener_alone)
+{
+    bool sent = false;
+    asio::async_write(*server, asio::buffer("hello", 5), [&](net::error_code, std::size_t) { sent = true; });
+    run_until(context, [&] { return sent; });
+    reader ours(client);
+    ours.read();
+    client->finish({});
+    server->lowest_layer().close();
+    run_until(context, [&] { return context.stopped(); });
+    BOOST_TEST(ours.memory[0] == '\0');
+}
+
 BOOST_AUTO_TEST_SUITE_END()
