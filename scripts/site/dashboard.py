@@ -4,7 +4,7 @@
 
 Asks the Prometheus at that URL for the panels of the JSON file DASHBOARD, over the five minutes before END (seconds since
 1970, default: now), with all variables at "All" and a scrape interval of one second. The grid, titles, units and legends
-are as in Grafana, and times are UTC. A series that is zero all the time is left out. A panel without data is an error.
+are like those of Grafana; times are UTC. A series that is zero all the time is left out. A panel without data is an error.
 """
 
 import json
@@ -20,7 +20,7 @@ from urllib.request import urlopen
 from pictures import picture
 
 SPAN, STEP, SCRAPE = 300, 2, 1  # seconds
-WIDTH, MARGIN, GAP, TOP, UNIT, LINE = 900, 8, 6, 34, 24, 14  # UNIT: the height of a grid cell
+WIDTH, MARGIN, GAP, TOP, UNIT, LINE = 820, 8, 6, 34, 24, 14  # UNIT: the height of a grid cell
 COLOURS = ["#2e7d32 #73bf69", "#b26a00 #f2cc0c", "#1565c0 #5794f2", "#e64a19 #ff9830", "#c2185b #ff8fc7", "#7b1fa2 #b877d9",
            "#00838f #4dd0e1", "#5d4037 #bcaaa4"]
 NAMED = {"green": "#43a047 #56a64b", "red": "#d32f2f #e02f44"}
@@ -31,7 +31,7 @@ def style():
     pairs = [(f"c{number}", pair) for number, pair in enumerate(COLOURS)] + list(NAMED.items())
     light, dark = (" ".join(f".{name} {{ stroke: {colour}; fill: {colour} }}" for name, colour in
                             ((name, pair.split()[which]) for name, pair in pairs)) for which in (0, 1))
-    return ("<style>.l, .axis { font-size: 10.5px } .b { font-weight: 600; font-size: 12px } "
+    return ("<style>.l, .axis { font-size: 10.5px } .b { font-weight: 600; font-size: 11.5px } "
             "path { fill: none !important; stroke-width: 1.3; stroke-linejoin: round } .dot { stroke-width: 3.5; stroke-linecap: round } "
             f"{light} @media (prefers-color-scheme: dark) {{ {dark} }}</style>")
 
@@ -43,7 +43,7 @@ def text(x, y, words, kind="l", anchor="start"):
 
 def length(words):
     """About the width of a text in the small font."""
-    return sum(4 if letter in " .:/ijlrtf" else 6.5 for letter in words)
+    return sum(3.7 if letter in " .:/ijlrtf" else 6.3 for letter in words)
 
 
 def query(prometheus, expression, end):
@@ -122,12 +122,15 @@ def draw_legend(lines, bottom):
 
 
 def time_axis(left, right, top, bottom, end):
-    x = lambda at: left + (right - left) * (at - end + SPAN) / SPAN
+    """The x of a time, and the drawn axis."""
+    def x(at):
+        return left + (right - left) * (at - end + SPAN) / SPAN
+
     out = []
     for minute in range(math.ceil((end - SPAN) / 60) * 60, end - 4, 60):  # at the end there is no room for the text
         at = round(x(minute), 1)
         out += [f'<path class="grid" d="M{at:g} {top:g}V{bottom:g}"/>',
-                text(at, bottom + 13, time.strftime("%H:%M", time.gmtime(minute)), "axis", "middle")]
+                text(at, bottom + 15, time.strftime("%H:%M", time.gmtime(minute)), "axis", "middle")]
     return x, out
 
 
@@ -138,11 +141,14 @@ def lines_panel(panel, series, box, end):
     drawn = [(f"c{number % len(COLOURS)}", *one) for number, one in enumerate(drawn)]
     keys = legend([(kind, name) for kind, name, _ in drawn], left + 8, right - 6)
     everything = [value for _, _, values in drawn for value in values.values()]
-    upper, lower = top + 27, bottom - 22 - LINE * len(keys)
+    upper, lower = top + 27, bottom - 24 - LINE * len(keys)
     marks = ticks(min([defaults.get("min", math.inf), *everything]), max(everything), max(1, (lower - upper) // 24))
     words = [shown(mark, defaults["unit"]) for mark in marks]
     plot = left + 12 + max(map(length, words)), upper, right - 10, lower
-    y = lambda value: plot[3] - (plot[3] - plot[1]) * (value - marks[0]) / (marks[-1] - marks[0])
+
+    def y(value):
+        return lower - (lower - upper) * (value - marks[0]) / (marks[-1] - marks[0])
+
     x, out = time_axis(plot[0], plot[2], plot[1], plot[3], end)
     for mark, said in zip(marks, words):
         out.append(f'<path class="grid" d="M{plot[0]:.1f} {y(mark):.1f}H{plot[2]:g}"/>')
@@ -156,7 +162,7 @@ def states_panel(panel, series, box, end):
     states = panel["fieldConfig"]["defaults"]["mappings"][0]["options"]
     left, top, right, bottom = box
     keys = legend([(state["color"], state["text"]) for state in states.values()], left + 8, right - 6)
-    plot = left + 14 + max(length(name) for name, _ in series), top + 27, right - 10, bottom - 22 - LINE * len(keys)
+    plot = left + 14 + max(length(name) for name, _ in series), top + 27, right - 10, bottom - 24 - LINE * len(keys)
     x, out = time_axis(plot[0], plot[2], plot[1], plot[3], end)
     height = (plot[3] - plot[1]) / len(series)
     for number, (name, values) in enumerate(series):
