@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster.hpp"
+#include "kit/patience.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -13,6 +14,7 @@
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,10 +61,17 @@ public:
         ::waitpid(pid_, &status, WUNTRACED);
     }
     void go_on() { ::kill(pid_, SIGCONT); }
+    /// Aborts a copy that hangs, so that a sanitizer tells where.
     bool join()
     {
         int status = -1;
-        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        pid_t const pid = std::exchange(pid_, -1);
+        try {
+            wait_until([&] { return ::waitpid(pid, &status, WNOHANG) == pid; });
+        } catch (std::runtime_error const&) {
+            ::kill(pid, SIGABRT);
+            ::waitpid(pid, &status, 0);
+        }
         return status == 0;
     }
 
