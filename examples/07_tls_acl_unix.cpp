@@ -101,7 +101,7 @@ int main()
         {"--tls-port", tls_port, "--tls-cert-file", certificate, "--tls-key-file",
          (place / "key.pem").string(), "--tls-ca-cert-file", certificate, "--tls-auth-clients", "no"}));
 
-    // Each URL says all about its server. An @ in a password is written %40.
+    // Each URL describes its server completely. An @ in a password is written %40.
     redlock::config by_url;
     by_url.nodes = {"redis://locker:p%40ss@127.0.0.1:" + std::to_string(plain.port()),
                     "unix://locker:p%40ss@" + socket,

@@ -71,7 +71,7 @@ asio::awaitable<bool> nobody_changes_it(redlock::shared_mutex lock)
 asio::awaitable<bool> read_with_token(redlock::fenced_shared_mutex lock, fenced_register<int>& price)
 {
     redlock::lease lease = co_await lock.acquire_shared();
-    std::optional<int> const seen = price.read(lease.fencing_token()); // nothing: a later writer was there
+    std::optional<int> const seen = price.read(lease.fencing_token()); // empty if a later writer came first
     co_await lease.release();
     co_return seen == 7;
 }
