@@ -312,6 +312,8 @@ BOOST_AUTO_TEST_CASE(list_without_a_right_ends_as_status_does)
         BOOST_TEST(contains(text.out, "NOPERM"), text.out);
         BOOST_TEST(contains(text.out, '\'' + missing + '\''), text.out);
     }
+    redis_server const mute({.acl = {"user default off", "user few on >pw ~* +@all -get"}});
+    BOOST_TEST(finished_run({"status", "seat"}, as_user("few", mute)).status == 69);
     redis_server const server({.acl = {"user default off"}});
     finished_run const text({"list"}, as_user("nobody", server));
     BOOST_TEST(text.status == finished_run({"status", "seat"}, as_user("nobody", server)).status);

@@ -94,6 +94,33 @@ void socket_stream::drop()
     interrupt();
 }
 
+void socket_stream::stop_blocking(error_code& ec)
+{
+    if (!transport().non_blocking())
+        transport().non_blocking(true, ec);
+}
+
+std::size_t socket_stream::write_some(std::string_view bytes, error_code& ec)
+{
+    stop_blocking(ec);
+    std::size_t const written = transport().write_some(asio::buffer(bytes), ec);
+    if (ec == asio::error::would_block || ec == asio::error::try_again)
+        ec.clear();
+    return written;
+}
+
+void socket_stream::await_room(error_code failed)
+{
+    writing_ = true;
+    auto done = [this, self = shared_from_this(), failed](error_code waited) {
+        writing_ = false;
+        if (listener_)
+            on_room(waited ? waited : failed);
+    };
+    transport().async_wait(socket::wait_write,
+                           asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
+}
+
 namespace {
 
 class plain_stream final : public socket_stream {
@@ -148,17 +175,7 @@ public:
             return;
         }
         out.erase(0, written);
-        writing_ = true;
-        // A socket that has failed is writable at once; the write has told why.
-        if (ec == asio::error::would_block || ec == asio::error::try_again)
-            ec.clear();
-        auto done = [this, self = shared_from_this(), failed = ec](error_code waited) {
-            writing_ = false;
-            if (listener_)
-                listener_->on_writable(waited ? waited : failed);
-        };
-        socket_.async_wait(socket::wait_write,
-                           asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
+        await_room(ec);
     }
 
     void finish(std::string rest) override
@@ -170,19 +187,6 @@ public:
     }
 
 private:
-    std::size_t write_some(std::string_view bytes, error_code& ec)
-    {
-        stop_blocking(ec);
-        return socket_.write_some(asio::buffer(bytes), ec);
-    }
-
-    /// Said once, and after the connection is set up: each time it would be a system call.
-    void stop_blocking(error_code& ec)
-    {
-        if (!socket_.non_blocking())
-            socket_.non_blocking(true, ec);
-    }
-
     socket socket_;
 };
 

@@ -9,7 +9,9 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <string_view>
 
 namespace redlock::net {
 
@@ -30,6 +32,15 @@ public:
     void drop() override;
 
 protected:
+    /// Said once, and after the connection is set up: each time it would be a system call.
+    void stop_blocking(error_code&);
+    /// Returns how much the socket took. That it is full is no error.
+    std::size_t write_some(std::string_view, error_code&);
+    /// `on_room` follows when the socket can take more; one that has failed can at once.
+    /// \param failed why it takes no more
+    void await_room(error_code failed);
+    virtual void on_room(error_code ec) { listener_->on_writable(ec); }
+
     handler_memory read_memory_;
     handler_memory write_memory_;
     bool writing_ = false;

@@ -85,7 +85,7 @@ public:
         error_code ec = session_.encipher(out).ec;
         out.clear();
         if (!ec)
-            write_some(ec);
+            ec = write_output();
         if (ec || !session_.output().empty())
             await_room(ec);
     }
@@ -93,9 +93,8 @@ public:
     void finish(std::string rest) override
     {
         listener_ = nullptr;
-        error_code ec = session_.encipher(rest).ec;
-        if (!ec)
-            write_some(ec);
+        if (!session_.encipher(rest).ec)
+            (void)write_output();
         part(std::static_pointer_cast<socket_stream>(shared_from_this()), std::string(session_.output()));
     }
 
@@ -147,31 +146,18 @@ private:
         read.ec || read.done ? tell(read) : start_read(into_);
     }
 
-    void write_some(error_code& ec)
+    error_code write_output()
     {
-        if (!socket_.non_blocking())
-            socket_.non_blocking(true, ec);
-        session_.sent(socket_.write_some(asio::buffer(session_.output()), ec));
-        if (ec == asio::error::would_block || ec == asio::error::try_again)
-            ec.clear();
+        error_code ec;
+        session_.sent(write_some(session_.output(), ec));
+        return ec;
     }
 
-    /// A socket that has failed is writable at once.
-    void await_room(error_code failed)
+    void on_room(error_code ec) override
     {
-        writing_ = true;
-        auto done = [this, self = shared_from_this(), failed](error_code ec) {
-            writing_ = false;
-            if (!listener_)
-                return;
-            if (!ec)
-                ec = failed;
-            if (!ec)
-                write_some(ec);
-            ec || session_.output().empty() ? listener_->on_writable(ec) : await_room(ec);
-        };
-        socket_.async_wait(socket::wait_write,
-                           asio::bind_allocator(handler_allocator<void>(write_memory_), std::move(done)));
+        if (!ec)
+            ec = write_output();
+        ec || session_.output().empty() ? listener_->on_writable(ec) : await_room(ec);
     }
 
     std::shared_ptr<openssl_context> context_;

@@ -77,16 +77,16 @@ error_code tls_session::expect(std::string const& server_name, bool verify)
 tls_session::result tls_session::encipher(std::string_view bytes)
 {
     if (bytes.empty())
-        return {.ec = {}, .done = true};
+        return {.done = true};
     std::size_t taken = 0;
     ERR_clear_error();
     bool const all = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &taken) == 1;
-    return all ? result{.ec = {}, .done = true, .bytes = taken} : result{.ec = last_error()};
+    return all ? result{.done = true, .bytes = taken} : result{.ec = last_error()};
 }
 
 tls_session::result tls_session::decipher(std::span<char> into)
 {
-    result so_far{.ec = {}, .done = true};
+    result so_far{.done = true};
     starved_ = false;
     while (so_far.bytes != into.size()) {
         std::size_t more = 0;
@@ -106,7 +106,7 @@ tls_session::result tls_session::decipher(std::span<char> into)
 tls_session::result tls_session::judge(int returned) const
 {
     switch (SSL_get_error(ssl_.get(), returned)) {
-    case SSL_ERROR_NONE: return {.ec = {}, .done = true};
+    case SSL_ERROR_NONE: return {.done = true};
     case SSL_ERROR_WANT_READ: return {};
     case SSL_ERROR_ZERO_RETURN: return {.ec = asio::error::eof};
     default: break;
@@ -117,7 +117,7 @@ tls_session::result tls_session::judge(int returned) const
 error_code tls_session::feed(std::string_view bytes)
 {
     auto const size = static_cast<int>(bytes.size());
-    bool const taken = size == 0 || BIO_write(SSL_get_rbio(ssl_.get()), bytes.data(), size) == size;
+    bool const taken = BIO_write(SSL_get_rbio(ssl_.get()), bytes.data(), size) == size;
     return taken ? error_code() : asio::error::no_memory;
 }
 

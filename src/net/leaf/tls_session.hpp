@@ -25,7 +25,7 @@ public:
 
     /// The result of a step. Neither done nor an error: more bytes of the peer are needed.
     struct result {
-        error_code ec;
+        error_code ec{};
         bool done = false;
         std::size_t bytes = 0;
     };
