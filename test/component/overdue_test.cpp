@@ -62,6 +62,33 @@ BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_by_hand)
     BOOST_TEST(extensions() == 0U);
 }
 
+/// Both timers are due in one turn, and an observer lets the time of the second lease pass.
+// rule H7
+BOOST_AUTO_TEST_CASE(overdue_lease_is_not_renewed_after_slow_observer)
+{
+    struct slow_observer : observer {
+        held_clock& clock;
+        explicit slow_observer(held_clock& those) : clock(those) {}
+        void on_lease(lease_event const& event) noexcept override
+        {
+            if (event.resource == "sooner" && event.what == lease_event::kind::lost)
+                clock.advance(30s);
+        }
+    };
+    connect_with(std::make_shared<slow_observer>(clock));
+    auto const sooner = try_acquire(lock("sooner", {.ttl = 80ms, .renew = false, .node_timeout = 20ms}));
+    run_until(context, [&] { return sooner->granted.votes() == 3; });
+    auto const renewed = try_acquire(lock("resource", {.ttl = 3s, .node_timeout = 100ms}));
+    held = std::move(renewed->granted);
+    run_until(context, [&] { return held.votes() == 3; });
+    auto const told = std::make_shared<outcome>();
+    held.ended(keeps_outcome{told});
+    clock.advance(1100ms); // a third of its lifetime
+    run_until(context, [&] { return told->done(); });
+    BOOST_TEST((told->end == lease_end::lost));
+    BOOST_TEST(extensions() == 0U);
+}
+
 /// The turn began before that.
 BOOST_AUTO_TEST_CASE(overdue_lease_is_not_extended_by_slow_handler)
 {

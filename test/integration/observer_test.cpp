@@ -361,6 +361,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_key_lingering_of_lease_that_was_handed_ov
         lease held = co_await seat.acquire();
         co_await until([&] { return held.votes() == 3; });
         kill(2);
+        co_await until([&] { return here.node_table()[2].state == node_state::down; });
         for (int i = 0; i != 3; ++i)
             held = co_await handed_over(seat, std::move(held));
         BOOST_TEST(told->lingering.empty());
