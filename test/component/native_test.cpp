@@ -153,6 +153,11 @@ BOOST_AUTO_TEST_CASE(nodes_of_different_versions_are_told_in_different_words)
         BOOST_TEST(heard(n) == rows[n].talk);
         BOOST_TEST(!has_key(n));
     }
+    acquire();
+    BOOST_TEST(release() == error_code());
+    char const* const known[] = {"SET NX, EVALSHA, ", "SET NX, DELEX, ", "SET NX, DELIFEQ, "};
+    for (std::size_t n = 0; n != 3; ++n)
+        BOOST_TEST(heard(n) == known[n]);
 }
 
 // rule A7
