@@ -37,7 +37,7 @@ class AsioRedlock(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 20)
-        oldest = {"gcc": "11", "clang": "16"}.get(str(self.settings.compiler))
+        oldest = {"gcc": "11", "clang": "16", "apple-clang": "15"}.get(str(self.settings.compiler))
         if oldest and Version(self.settings.compiler.version) < oldest:
             raise ConanInvalidConfiguration(f"{self.name} needs {self.settings.compiler} {oldest} or newer")
 
