@@ -46,11 +46,9 @@ class AsioRedlock(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 20)
-        oldest = {"gcc": "11", "clang": "16"}.get(str(self.settings.compiler))
+        oldest = {"gcc": "11", "clang": "16", "apple-clang": "15"}.get(str(self.settings.compiler))
         if oldest and Version(self.settings.compiler.version) < oldest:
             raise ConanInvalidConfiguration(f"{self.name} needs {self.settings.compiler} {oldest} or newer")
-        if self.settings.os != "Linux":
-            raise ConanInvalidConfiguration(f"{self.name} has been written for Linux, not for {self.settings.os}")
 
     def layout(self):
         cmake_layout(self)
@@ -84,7 +82,7 @@ class AsioRedlock(ConanFile):
         library.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
         if not self.options.shared:
             library.defines = ["REDLOCK_STATIC_DEFINE"]
-        if self.settings.os == "Linux":
+        if self.settings.os in ("Linux", "FreeBSD"):
             library.system_libs = ["pthread"]
         if self.options.with_testing:
             kit = self.cpp_info.components["testing"]

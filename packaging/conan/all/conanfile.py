@@ -15,7 +15,7 @@ class AsioRedlock(ConanFile):
     name = "asio-redlock"
     description = "Asynchronous Redlock distributed locks on Boost.Asio"
     license = "BSL-1.0"
-    url = "@repository@"
+    url = "https://github.com/conan-io/conan-center-index"
     homepage = "@repository@"
     topics = ("redis", "distributed-lock", "asio", "coroutines")
     package_type = "library"
@@ -32,13 +32,14 @@ class AsioRedlock(ConanFile):
         if self.options.with_testing:  # redlock::testing runs scripts with it; the library does not
             self.requires("luajit/2.1.0-beta3")
 
+    def build_requirements(self):
+        self.tool_requires("cmake/[>=3.21 <4]")
+
     def validate(self):
         check_min_cppstd(self, 20)
-        oldest = {"gcc": "11", "clang": "16"}.get(str(self.settings.compiler))
+        oldest = {"gcc": "11", "clang": "16", "apple-clang": "15"}.get(str(self.settings.compiler))
         if oldest and Version(self.settings.compiler.version) < oldest:
             raise ConanInvalidConfiguration(f"{self.name} needs {self.settings.compiler} {oldest} or newer")
-        if self.settings.os != "Linux":
-            raise ConanInvalidConfiguration(f"{self.name} has been written for Linux, not for {self.settings.os}")
 
     def layout(self):
         cmake_layout(self, src_folder="src")
@@ -75,7 +76,7 @@ class AsioRedlock(ConanFile):
         library.requires = ["boost::headers", "openssl::ssl", "openssl::crypto"]
         if not self.options.shared:
             library.defines = ["REDLOCK_STATIC_DEFINE"]
-        if self.settings.os == "Linux":
+        if self.settings.os in ("Linux", "FreeBSD"):
             library.system_libs = ["pthread"]
         if self.options.with_testing:
             kit = self.cpp_info.components["testing"]

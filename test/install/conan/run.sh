@@ -85,7 +85,7 @@ refused 'asio-redlock needs gcc 11 or newer' -s compiler=gcc -s compiler.version
 echo "-- conan, the recipe of a registry"
 archive=$(scripts/tarball HEAD "$CONAN_HOME" 2>"$CONAN_HOME/log")
 recipe=$(scripts/registries "file://$archive" "$archive")/conan/asio-redlock/all
-printf 'include(default)\n[replace_requires]\nboost/*: boost/1.81.0\n' >"$CONAN_HOME/profiles/registry"
+printf 'include(default)\n[replace_requires]\nboost/*: boost/1.81.0\n[platform_tool_requires]\ncmake/3.21.0\n' >"$CONAN_HOME/profiles/registry"
 for testing in True False; do
     quietly env CMAKE_CXX_COMPILER_LAUNCHER="$here/../vcpkg/hollow" conan create "$recipe" --version="$version" \
         --profile=registry --test-folder= "${from_sources[@]}" -o "&:with_testing=$testing"

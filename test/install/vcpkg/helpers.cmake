@@ -25,6 +25,7 @@ endfunction()
 function(vcpkg_cmake_configure)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
     string(COMPARE EQUAL "${VCPKG_LIBRARY_LINKAGE}" dynamic shared)
+    file(WRITE "${BUILDTREES}/luajit/luajit.h" "")
     foreach(type IN ITEMS Debug Release)
         set(prefix "${CURRENT_PACKAGES_DIR}")
         if(type STREQUAL "Debug")
@@ -32,6 +33,7 @@ function(vcpkg_cmake_configure)
         endif()
         run("${CMAKE_COMMAND}" -S "${arg_SOURCE_PATH}" -B "${BUILDTREES}/${type}" -G Ninja ${arg_OPTIONS}
             -DCMAKE_BUILD_TYPE=${type} -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
+            -DCMAKE_INCLUDE_PATH=${BUILDTREES}/luajit -DREDLOCK_LUA_LIBRARIES=luajit-5.1
             -DCMAKE_INSTALL_LIBDIR:STRING=lib -DCMAKE_INSTALL_BINDIR:STRING=bin)
     endforeach()
 endfunction()
@@ -65,9 +67,6 @@ function(vcpkg_cmake_config_fixup)
 endfunction()
 
 function(vcpkg_fixup_pkgconfig)
-endfunction()
-
-function(vcpkg_copy_pdbs)
 endfunction()
 
 function(vcpkg_install_copyright)
