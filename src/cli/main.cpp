@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,20 +45,14 @@ int perform(options const& o, output const& out)
     }
 }
 
-/// Also if the arguments are wrong.
-void fail_in_eval(int argc, char const* const* argv)
+/// Arguments that are wrong tell this much. Options may stand in front of the verb.
+void guess(options& o, int argc, char const* const* argv)
 {
-    std::vector<std::string_view> const words(argv, argv + argc);
-    // The verb, as far as it can be told: options may stand in front of it.
-    auto const asked = std::ranges::find_first_of(words, verbs, {}, {}, &verb::name);
-    if (asked != words.end() && *asked == "acquire" && std::ranges::find(words, "--json") == words.end())
-        std::cout << failing_command << std::flush;
-}
-
-int complain(failure const& why)
-{
-    std::cerr << "redlock: " << why.what() << std::endl;
-    return why.status();
+    std::vector<std::string_view> words(argv, argv + argc);
+    words.erase(std::ranges::find(words, "--"), words.end());
+    if (auto const asked = std::ranges::find_first_of(words, verbs, {}, {}, &verb::name); asked != words.end())
+        o.verb = *asked;
+    o.json = std::ranges::find(words, "--json") != words.end();
 }
 
 /// Help, and the version.
@@ -69,7 +62,8 @@ int tell(std::string const& text)
         print(text);
         return exit_status::success;
     } catch (failure const& why) {
-        return complain(why);
+        output(options{}).fail(why);
+        return why.status();
     }
 }
 
@@ -86,11 +80,9 @@ int main(int argc, char** argv)
     } catch (failure const& why) {
         if (why.status() == exit_status::success)
             return tell(why.what());
-        if (!o.verb.empty()) {
-            output(o).fail(why);
-            return why.status();
-        }
-        fail_in_eval(argc, argv);
-        return complain(why);
+        if (o.verb.empty())
+            guess(o, argc, argv);
+        output(o).fail(why);
+        return why.status();
     }
 }

@@ -83,7 +83,7 @@ void output::warn(std::string_view event, std::string const& text, json details)
 void output::fail_in_eval() const
 {
     if (options_.verb == "acquire" && !options_.json)
-        std::cout << failing_command << std::flush;
+        std::cout << "false\n" << std::flush;
 }
 
 void output::fail(failure const& why) const

@@ -44,9 +44,6 @@ private:
     options const& options_;
 };
 
-/// The output for a shell's `eval` when there is no lock.
-inline constexpr std::string_view failing_command = "false\n";
-
 [[nodiscard]] nlohmann::json to_json(std::vector<node_outcome> const&);
 
 /// The properties of a lease, for scripts and for the command that runs under it.

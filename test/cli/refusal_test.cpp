@@ -88,7 +88,17 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
         refused({"run", "seat", "--also", "row", way, "true"}, 64, one_name);
     refused({"run", "seat", "--also", "", "true"}, 64, "--also: is empty");
     refused({"run", "seat", "--also", "row:redlock-fence", "true"}, 64, "kept for what stands beside locks");
-    refused({"--json"}, 64, "a verb is missing");
+}
+
+BOOST_AUTO_TEST_CASE(bad_arguments_are_told_as_json_if_that_is_among_them)
+{
+    finished_run const run({"status", "--no-wait", "seat", "--json"}, nodes("redis://127.0.0.1:1"));
+    BOOST_TEST(run.status == 64);
+    BOOST_TEST(run.err == "");
+    auto const told = nlohmann::json::parse(run.out);
+    BOOST_TEST(told.at("exit_status") == 64);
+    BOOST_TEST(contains(told.at("error").get<std::string>(), "'--no-wait'"));
+    BOOST_TEST(finished_run({"status", "--", "--json"}, {{"X", ""}}).out == "");
 }
 
 BOOST_AUTO_TEST_CASE(bad_values_are_configuration_errors)
