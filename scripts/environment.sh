@@ -42,7 +42,7 @@ ticking()
     return $code
 }
 # Prints how far the running test programs are, from $REDLOCK_TEST_PROGRESS.
-progress() { (cd "${REDLOCK_TEST_PROGRESS:-/nowhere}" 2>/dev/null && grep -Hs . -- * | sed 's/^/, /; s/:/ /' | tr -d '\n') || true; }
+progress() { (cd "${REDLOCK_TEST_PROGRESS:-/nowhere}" 2>/dev/null && grep -Hs . -- * | sed 's/^/, /; s/\.[0-9]*:/ /' | tr -d '\n') || true; }
 
 # pypi REQUIREMENT...: installs from the Python Package Index into build/python; fails, without a word, where it cannot.
 pypi()

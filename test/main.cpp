@@ -6,10 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <unistd.h>
 
 namespace {
 
-/// Writes how many cases have ended to a file of the program's name in $REDLOCK_TEST_PROGRESS, which scripts/test shows.
+/// Writes how many cases have ended to a file of the program's name and process in $REDLOCK_TEST_PROGRESS, which
+/// scripts/test shows.
 class progress final : public boost::unit_test::test_observer {
 public:
     progress()
@@ -20,9 +23,9 @@ public:
 
     void test_start(boost::unit_test::counter_t cases, boost::unit_test::test_unit_id) override
     {
-        namespace fs = std::filesystem;
-        file_ =
-            fs::path(where_) / fs::path(boost::unit_test::framework::master_test_suite().argv[0]).filename();
+        std::filesystem::path const program = boost::unit_test::framework::master_test_suite().argv[0];
+        file_ = where_ / program.filename();
+        file_ += '.' + std::to_string(getpid());
         cases_ = cases;
     }
 

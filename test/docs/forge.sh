@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# The workflows of the code host call stages that .ci/run has, and for a change all of its own list. forge.sh --schemas: the
-# files are also what the host's schemas want, if check-jsonschema can be had from PyPI.
+# The workflows of the code host call stages that .ci/run has, for a change and at night those of its lists. forge.sh
+# --schemas: the files are also what the host's schemas want, if check-jsonschema can be had from PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 failed=0
@@ -15,8 +15,10 @@ for workflow in .github/workflows/*.yml; do
         grep -q "^stage_$stage()" .ci/run || complain "$workflow: .ci/run has no stage $stage"
     done
 done
-own=$(sed -n 's/.*stages=(\([a-z][a-z_ ]*\))$/\1/p' .ci/run | tr ' ' '\n' | sort)
-diff <(echo "$own") <(stages .github/workflows/checks.yml) || complain ".github/workflows/checks.yml: other stages than .ci/run's own list"
+list() { sed -n "s/^\[ .*$1.* stages=(\([a-z][a-z_ ]*\))\$/\1/p" .ci/run | tr ' ' '\n' | sort; }
+same() { diff <(list "$1") <(stages ".github/workflows/$2.yml") || complain ".github/workflows/$2.yml: other stages than .ci/run's list"; }
+same -gt checks
+same night nightly
 
 [ "${1:-}" = --schemas ] || exit $failed
 source scripts/environment.sh
