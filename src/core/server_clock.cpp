@@ -36,12 +36,12 @@ duration server_clock::observe(duration theirs, instant sent, instant received, 
     return sum;
 }
 
-void server_clock::remember(step next)
+void server_clock::remember(step latest)
 {
-    steps_.push_back(next);
+    steps_.push_back(latest);
     if (steps_.size() <= most_steps)
         return;
-    steps_[1].by += steps_[0].by;
+    steps_[1].by += steps_[0].by; // counts for longer: the safe side
     steps_.pop_front();
 }
 

@@ -17,7 +17,7 @@ namespace redlock::core {
 /// for longer.
 class server_clock {
 public:
-    /// If there are more steps, they count as if they had been made later.
+    /// Beyond this number the two oldest steps become one, which is dated by the later of them.
     static constexpr std::size_t most_steps = 64;
 
     /// The server has read `theirs` off its clock between two of our moments.

@@ -46,9 +46,9 @@ acquirer::acquirer(runtime& on, pool<acquirer>& home)
       poll_(on, wanted_, attempt_, *this)
 {}
 
-/// While the lock is left to other clients (rules W5 and Q19), the acquirer pauses before it votes. If only rivals are known, it
-/// enters the queue at once, or votes if the waiter takes no position (rule Q15).
-// rules W5 and Q15
+/// After a batch (rule W5), or while a window is open for unqueued clients (rule Q19), the acquirer pauses before it votes.
+/// Otherwise, if it knows of rivals, it enters the queue at once, or votes if the waiter takes no position (rule Q15).
+// rules W5, Q15 and Q19
 void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core::start_mode how)
 {
     wanted_ = {.owner = &owner, .key = &key, .current_waiter = &first, .awaited = key.in_the_way()};
@@ -60,10 +60,10 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
     bool const left_free =
         known.passing.is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
-    bool const replaces_keys = !owner.given_up().empty(); // which this operation has left on the nodes
+    bool const replaces_keys = !owner.given_up().empty(); // its own keys, still on the nodes (rule M8)
     if (replaces_keys || (!others_first && !known.batch.has_rivals()))
         return connect_then_vote();
-    wanted_.nobody_came = true; // until the pause shows another client
+    wanted_.nobody_came = true; // assumed, until the pause shows another client
     pause_for({.why = others_first ? pause_reason::cause::others_first : pause_reason::cause::rivals,
                .not_before = left_free ? free_until : now});
 }
@@ -232,7 +232,7 @@ void acquirer::on_lost(errc cause)
     if (wanted_.current_waiter && cause == errc::contended)
         return on_contended();
     roll_back();
-    bool const wanted = wanted_.current_waiter && !wanted_.owner->reclaim(cause);
+    bool const wanted = wanted_.current_waiter && !wanted_.owner->on_attempt_lost(cause);
     settle(state_.lost(wanted, false)) == step::back_off ? back_off(cause) : finish();
 }
 
@@ -246,7 +246,7 @@ void acquirer::on_contended()
     roll_back();
     wanted_.met_others();
     runtime_.registry.have_memory(attempt_.held_by_others());
-    bool const wanted = !wanted_.owner->reclaim(errc::contended);
+    bool const wanted = !wanted_.owner->on_attempt_lost(errc::contended);
     if (settle(state_.lost(wanted, true)) == step::finish)
         return finish();
     bool const claimed = attempt_.claims() && attempt_.claimed_name() == wanted_.awaited;

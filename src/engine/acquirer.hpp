@@ -37,7 +37,7 @@ public:
     /// There is no waiter left to ask for.
     virtual void acquirer_ended() = 0;
     /// The attempt has failed. Returns true if the waiter goes on without the acquirer (rule M8).
-    [[nodiscard]] virtual bool reclaim(errc) { return false; }
+    [[nodiscard]] virtual bool on_attempt_lost(errc) { return false; }
     /// Returns nonces that were given up for the next attempt, one for each of several names, whose keys it may take.
     [[nodiscard]] virtual std::string_view given_up() const { return {}; }
 

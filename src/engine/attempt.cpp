@@ -137,7 +137,7 @@ void attempt::expire()
     act_on(choice_ ? stop_awaiting_chooser() : votes_.heed_no_longer());
 }
 
-/// Have nodes answered other commands, but not this attempt? Then too many attempts are before it.
+/// Has a node sent anything since this attempt's votes, but no answer to them? Then too many commands are before them.
 bool attempt::is_behind_other_commands() const
 {
     for (unsigned i = 0; i != nodes().size(); ++i)
@@ -272,7 +272,7 @@ void attempt::discard()
 bool attempt::may_be_told_another(unsigned node, server_error error) const
 {
     bool const of_password = error == server_error::wrongpass || error == server_error::noauth;
-    return of_password && runtime_.its.settings().peers[node]->who != nullptr;
+    return of_password && runtime_.its.settings().peers[node]->credentials_provider != nullptr;
 }
 
 core::node_census attempt::census() const

@@ -50,7 +50,7 @@ void require_positive(milliseconds time, std::string const& what)
                 (time == milliseconds::zero() ? " (a time below 1 ms becomes 0)" : ""));
 }
 
-/// \param which how it is called in messages: what it says may hold a password
+/// \param which names the URL in messages, because the URL itself may contain a password
 redis::endpoint parse(std::string const& url, std::string const& which)
 {
     auto parsed = redis::parse_url(url);
@@ -109,7 +109,7 @@ std::shared_ptr<net::peer const> make_peer(redis::endpoint where, config const& 
             peer->name + (where.username.empty() ? ": config::username is given without config::password"
                                                  : ": a user name without a password"));
     if (where.username.empty() && where.password.empty())
-        peer->who = settings.credentials_provider;
+        peer->credentials_provider = settings.credentials_provider;
     require(!where.sentinel_username || where.sentinel_password,
             peer->name + ": sentinel_username is given without sentinel_password");
     require(where.group.empty() || !where.durable.value_or(false),

@@ -149,13 +149,16 @@ boost::intrusive_ptr<held_lease> held_lease::pass_to(waiter const& to)
     return made;
 }
 
+/// Ends the lease without telling the nodes: the caller releases its keys, passes them on, or leaves them there.
+/// \param reason for operations that wait
+/// \param how for the observer
 void held_lease::give_up(errc reason, event how)
 {
     kept().release();
     publish(lease_state::released);
     tell(how);
     stop_watching();
-    stage_.emplace<releasing>(kept().facts());
+    stage_.emplace<releasing>(kept().facts()); // a copy: kept() ends here
     end(reason);
 }
 

@@ -149,18 +149,18 @@ void held_lease::start_extension()
 
 void held_lease::extend_on(unsigned node)
 {
-    if (node_report row; !nodes().admit(node, lock(), row))
-        return answer_extension(node, core::extension_answer::failed, std::move(row));
-    if (over())
+    if (node_report why_not; !nodes().admit(node, lock(), why_not))
+        return answer_extension(node, core::extension_answer::failed, std::move(why_not));
+    if (over()) // an observer may have released it
         return;
     if (nodes().at(node).state() == node_state::ready)
         reached_.insert(node);
     else
-        kept().away(node);
+        kept().away(node); // it is being connected: the command waits for that
     if (kept().confirmed_once())
         send(node, renewal());
-    else
-        send_in_full(node, kind::request::adopt); // once
+    else // an adopted lease that no round has confirmed yet
+        send_in_full(node, kind::request::adopt);
 }
 
 // rule K8

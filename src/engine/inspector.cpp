@@ -90,11 +90,12 @@ void inspector::on_answer(node_answer const& got)
 void inspector::on_silence(unsigned node, kind::request what, bool, net::failure const& why)
 {
     if (phase_ == phase::asking && what == kind::request::owner)
-        missed(node, why);
+        ask_again_or_report(node, why);
 }
 
-/// A question that waited for the connection of a quarantined node failed with the votes.
-void inspector::missed(unsigned node, net::failure const& why)
+/// When a node is quarantined, all commands that wait for it fail, questions too. A question is no vote, so it is asked
+/// once more.
+void inspector::ask_again_or_report(unsigned node, net::failure const& why)
 {
     if (why.result != node_result::quarantined || asked_again_.contains(node) ||
         !nodes().at(node).ensure_can_release())

@@ -82,7 +82,7 @@ private:
     void ask_for_readers(unsigned node);
     [[nodiscard]] holder_kind holder_of(core::lock_verdict const&) const;
     void found_absent(unsigned node);
-    void missed(unsigned node, net::failure const&);
+    void ask_again_or_report(unsigned node, net::failure const&);
     void finish(boost::system::error_code);
     [[nodiscard]] core::key_answer aged(unsigned node, core::instant now) const;
     [[nodiscard]] inspection report() const;

@@ -14,7 +14,7 @@ namespace redlock::detail {
 
 namespace {
 
-/// The name of a lock of several names in `lease::resource()`, events and messages: "a, b".
+/// Joins the names of one lock for `lease::resource()`, events and messages: "a, b".
 std::string all_names(std::vector<std::string> const& names)
 {
     std::string text;

@@ -35,7 +35,7 @@ void key_queue::enqueue(waiter& this_waiter)
         return;
     insert(queue_.end(), this_waiter);
     this_waiter.ticket = ++tickets_;
-    bool const comes_first = !holder_ && !asks();
+    bool const comes_first = !holder_ && !first_has_turn();
     go_on(core::batch_policy::next::coming);
     if (comes_first)
         return; // its operation may be over
@@ -89,7 +89,8 @@ void key_queue::leave(waiter& this_waiter)
     go_on();
 }
 
-/// The acquirer of the first waiter serves the next one, unless that wants several names or has an acquirer of its own.
+/// If the first waiter leaves, its acquirer goes on for the next one, unless either wants several names, or the next one has
+/// an acquirer already.
 waiter* key_queue::after(waiter const& this_waiter)
 {
     if (!this_waiter.asked_by || first() != &this_waiter || this_waiter.part_of)
@@ -100,23 +101,23 @@ waiter* key_queue::after(waiter const& this_waiter)
 
 void key_queue::go_on(core::batch_policy::next who)
 {
-    while (waiter* const next = next_turn())
+    while (waiter* const next = next_to_ask_for())
         ask_for(*next, who);
 }
 
-/// Returns the waiter that the nodes are to be asked for now. Null: all of them are asked for already, or have to wait.
-waiter* key_queue::next_turn()
+/// Returns the next waiter on whose behalf the nodes may be asked. Null: there is none, or it has to wait.
+waiter* key_queue::next_to_ask_for()
 {
     if (holder_ || queue_.empty() || queues().on().life.closing())
         return nullptr;
-    auto const others = count_turns();
+    auto const others = count_asking_for_permits();
     auto const next = std::next(queue_.begin(), others);
-    bool const may_ask = next != queue_.end() && (!asks() || may_ask_beside(others, *next));
+    bool const may_ask = next != queue_.end() && (!first_has_turn() || may_ask_beside(others, *next));
     return may_ask ? &*next : nullptr;
 }
 
 /// Returns how many waiters at the head of the queue want permits, and have their turn.
-std::ptrdiff_t key_queue::count_turns() const
+std::ptrdiff_t key_queue::count_asking_for_permits() const
 {
     auto const next = std::ranges::find_if_not(
         queue_, [](waiter const& each) { return each.has_turn && each.lock()->config->kind.has_permits; });
@@ -130,7 +131,7 @@ bool key_queue::may_ask_beside(std::ptrdiff_t others, waiter const& this_waiter)
 
 bool key_queue::would_ask(waiter const& this_waiter) const
 {
-    auto const others = count_turns();
+    auto const others = count_asking_for_permits();
     bool const all_ask = std::next(queue_.begin(), others) == queue_.end();
     return !holder_ && all_ask && (others == 0 || may_ask_beside(others, this_waiter));
 }
@@ -171,7 +172,7 @@ void key_queue::hold(held_lease& held)
     }
     if (held.is_shared())
         joinable_reader_ = &held;
-    while (first() && !asks() && join(*first()))
+    while (first() && !first_has_turn() && join(*first()))
         ;
     go_on();
 }
@@ -221,7 +222,7 @@ bool key_queue::hand_over(held_lease& held)
 
 bool key_queue::may_hand_over(held_lease const& held, lock_config const& next) const
 {
-    return holder_ == &held && !asks() &&
+    return holder_ == &held && !first_has_turn() &&
            contention.batch.may_go_on(next.batch_policy, core::batch_policy::next::waiting,
                                       queues().on().loop().now());
 }

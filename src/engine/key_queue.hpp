@@ -110,10 +110,10 @@ private:
         boost::intrusive::constant_time_size<false>>;
 
     void insert(waiters::const_iterator before, waiter&);
-    [[nodiscard]] bool asks() const { return !queue_.empty() && queue_.front().has_turn; }
-    [[nodiscard]] std::ptrdiff_t count_turns() const;
+    [[nodiscard]] bool first_has_turn() const { return !queue_.empty() && queue_.front().has_turn; }
+    [[nodiscard]] std::ptrdiff_t count_asking_for_permits() const;
     [[nodiscard]] bool may_ask_beside(std::ptrdiff_t others, waiter const&) const;
-    [[nodiscard]] waiter* next_turn();
+    [[nodiscard]] waiter* next_to_ask_for();
     void ask_for(waiter&, core::batch_policy::next);
     [[nodiscard]] bool join(waiter&);
     void hold(held_lease&);

@@ -28,7 +28,7 @@ void intrusive_ptr_release(key_state* known) noexcept
             known->index_.told_.keep(known->name(), known->latest_leader_);
         }
     }
-    delete known;
+    delete known; // without the guard: a group releases its keys, which takes the guard
 }
 
 redis::lock_key key_state::key() const

@@ -136,6 +136,7 @@ void leader_watch::on_retired()
     finish({});
 }
 
+/// Asking may find a connection closed, and so end the watch. A finished watch stays listed until its task runs.
 void leader_watch::leader_changed(core::node_set where)
 {
     for (unsigned i = 0; i != nodes().size() && phase_ == phase::asking; ++i)

@@ -57,7 +57,7 @@ void lifecycle::run_closer_if_done()
 void lifecycle::retire()
 {
     retired_ = true;
-    for (activity& operation : operations_) // as in abort_operations
+    for (activity& operation : operations_) // each stays listed until its task has run
         operation.on_retired();
     see_whether_drained();
 }

@@ -105,7 +105,8 @@ public:
     void rollback_began() { ++rolling_back_; }
     void rollback_ended(bool confirmed);
 
-    /// No operation or lease begins here any more. The closer runs when the last one has ended.
+    /// The client's nodes were replaced: no operation or lease begins here any more. The closer runs when the last one
+    /// has ended.
     void retire();
     [[nodiscard]] bool drained() const
     {

@@ -27,7 +27,7 @@ log_line& log_line::operator<<(std::string_view words)
 
 log_line& log_line::quoted(std::string_view name)
 {
-    constexpr std::size_t longest_name = 128; // the rest of the line has room when each byte takes four
+    constexpr std::size_t longest_name = 128; // half of the longest line, even if each byte becomes \xNN
     text_ += '\'';
     for (char const c : name.substr(0, longest_name))
         append(c, "\\'");

@@ -107,14 +107,14 @@ void multi_waiter::enter()
         each->queue.enqueue(*each);
 }
 
-/// Votes are released before the nodes are asked for another waiter.
+/// Votes are released before the queues ask on behalf of other waiters. Leases of single names end with their parts.
 void multi_waiter::leave()
 {
     if (acquirer* const its = acquirer_) {
         set_acquirer(nullptr);
         its->stop();
     }
-    give_back(on().nodes.all());
+    delete_given_up(on().nodes.all());
     for (auto const& each : parts_)
         each->queue.leave(*each);
 }
@@ -184,9 +184,12 @@ bool multi_waiter::is_tired() const
            (refusals_ >= most_refusals || core::elapsed(asks_since_, on().loop().now()) >= patience());
 }
 
-bool multi_waiter::reclaim(errc cause)
+/// Deletes the keys of names that it had taken singly. After enough refusals it takes the names singly, without the
+/// acquirer.
+// rule M8
+bool multi_waiter::on_attempt_lost(errc cause)
 {
-    give_back(on().nodes.all());
+    delete_given_up(on().nodes.all());
     if (cause != errc::contended)
         return false;
     ++refusals_;
@@ -214,7 +217,7 @@ void multi_waiter::won(acquirer& by, held_lease& held)
         each->won(by, held);
     core::node_set others = on().nodes.all();
     others.erase(by.won().votes().holders());
-    give_back(others);
+    delete_given_up(others);
     done();
 }
 
@@ -297,8 +300,8 @@ void multi_waiter::start_over()
     enter();
 }
 
-/// Deletes the keys of the names that were taken, on nodes that may still have them.
-void multi_waiter::give_back(core::node_set where) noexcept
+/// Deletes the keys whose leases were given up (rule M8), on nodes that may still have them.
+void multi_waiter::delete_given_up(core::node_set where) noexcept
 {
     std::string const nonces = std::exchange(given_up_, {});
     for (std::size_t i = 0; !where.empty() && i * redis::nonce_length != nonces.size(); ++i) {

@@ -57,7 +57,7 @@ private:
     waiter* drop(waiter&) override { return nullptr; }
     void won(acquirer&, held_lease&) override;
     void acquirer_ended() override;
-    [[nodiscard]] bool reclaim(errc cause) override;
+    [[nodiscard]] bool on_attempt_lost(errc cause) override;
     [[nodiscard]] std::string_view given_up() const override { return given_up_; }
     void expire() override;
 
@@ -72,7 +72,7 @@ private:
     [[nodiscard]] bool has_taken() const;
     void give_up_for_all();
     void start_over();
-    void give_back(core::node_set where) noexcept;
+    void delete_given_up(core::node_set where) noexcept;
     void fail(boost::system::error_code);
     [[nodiscard]] runtime& on() const { return whole_.lock()->config->on; }
 

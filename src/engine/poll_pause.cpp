@@ -47,17 +47,17 @@ void poll_pause::probe_in_the_way()
         probe(*node);
 }
 
-/// Asks on a connection whose server tells when the key changes. The question and the registration are one command, so no
-/// change goes unheard between them.
+/// Asks for the key. With tracking, the same read makes the server report the key's next change, so no change between the
+/// two is missed.
 // rule W2
 void poll_pause::probe(unsigned node)
 {
     net::node& n = nodes().at(node);
     if (!n.ensure_can_send_now())
-        return;
-    n.track();
+        return; // on_nodes_changed() probes again
+    n.track();  // once on each connection
     send(node, kind::request::time_left);
-    send(node, kind::request::owner); // for those who ask why the operation waits
+    send(node, kind::request::owner); // diagnostics show for which client the operation waits
 }
 
 void poll_pause::on_answer(node_answer const& got)

@@ -36,7 +36,7 @@ bool queue_pause::begin(pause_reason const& reason)
     if (reason.unqueued || !wanted_.current_waiter->wants_position())
         return false;
     in_front_ = reason.in_front;
-    left_free_until_ = reason.not_before;
+    window_ends_ = reason.not_before;
     handoff_.which = wanted_.awaited; // among several names (rule M7)
     type_ = &config().kind.in_queue();
     passed_over_ = {};
@@ -71,10 +71,10 @@ bool queue_pause::enter_somewhere()
     forget_call();
     runtime_.registry.enter(*this);
     open_round();
-    if (core::reached(left_free_until_, now))
+    if (core::reached(window_ends_, now))
         ask();
     else
-        timing_.left_free(left_free_until_); // and asks then
+        timing_.left_free(window_ends_); // on_time() asks at the end
     return true;
 }
 

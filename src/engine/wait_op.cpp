@@ -35,8 +35,8 @@ void wait_op::discard()
     auto const gone = std::move(handler_);
 }
 
-/// Recycles the object first, because the handler may start the next operation. The handler is moved out before it
-/// runs. The turn keeps the engine alive.
+/// Recycles the object first, because the handler may start the next operation in it. The call moves the handler out and
+/// copies the result before user code runs. The turn keeps the engine alive.
 void wait_op::run()
 {
     ++generation_;

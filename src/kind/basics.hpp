@@ -95,7 +95,7 @@ void append_release_arguments(std::string& out, command_arguments const&, reques
 /// Reads the answer to the common requests.
 [[nodiscard]] answer read_common(request, redis::resp_node const&);
 
-/// Reads the key observation from a script's refusal, an entry in the queue, or one of the two questions.
+/// Reads the key observation from a refusal, an entry in the queue, or a question. Empty: the reply tells nothing.
 [[nodiscard]] key_observation read_common_observation(request, redis::resp_node const&);
 
 /// "<word> <milliseconds left> <number> <start of the owner's nonce>": another client has the lock.

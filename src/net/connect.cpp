@@ -180,10 +180,12 @@ coroutine<bool> connector::meet_master()
     co_return false;
 }
 
+/// Connects, then does the handshake. Each may take one of `shares` equal parts of the time that is left when it begins.
+/// False: `problem_` says why, or the connector was cancelled.
 coroutine<bool> connector::meet(redis::address const& server, std::size_t shares)
 {
     bool const reached = co_await reach(server, shares);
-    if (reached) // no "&&": g++ 12 runs both
+    if (reached) // not "co_await ... && co_await ...": g++ 12 runs both operands
         co_return co_await introduce();
     co_return false;
 }

@@ -31,9 +31,10 @@ struct peer {
     redis::endpoint where;
     std::string name; ///< URL without secrets
     redis::handshake_settings handshake;
-    std::function<credentials(std::string_view node)> who; ///< asked each time; empty: the handshake says it
-    std::shared_ptr<tls_context> tls;                      ///< null: plain
-    std::string server_name; ///< for SNI and verification; empty: the host that is connected to
+    /// Called before each connection. Empty: the handshake has them.
+    std::function<credentials(std::string_view node)> credentials_provider;
+    std::shared_ptr<tls_context> tls; ///< null: plain
+    std::string server_name;          ///< for SNI and verification; empty: the host that is connected to
     bool verify = true;
     bool keep_alive = true;
     std::chrono::milliseconds connect_timeout{1000};
@@ -104,7 +105,7 @@ private:
     template <class Talk>
     coroutine<bool> converse(Talk& talk);
     coroutine<bool> introduce();
-    bool ask_who(redis::handshake_settings&);
+    bool ask_for_credentials(redis::handshake_settings&);
     void begin_phase(std::size_t shares);
     void on_alarm(error_code, unsigned phase) override;
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
@@ -133,7 +134,7 @@ private:
     unsigned phase_ = 0;
     bool whole_ = false;   ///< with this phase the time for everything is over; otherwise only a share of it
     bool late_ = false;    ///< the phase's share is over
-    bool hurried_ = false; ///< its limit is shorter than the connect timeout
+    bool hurried_ = false; ///< a lease leaves less time than the connect timeout (rule H10)
     bool heard_ = false;   ///< a byte from the server
     failure problem_;      ///< why the last attempt failed
     coroutine<void> work_; // last: its frames refer to the rest

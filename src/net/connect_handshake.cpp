@@ -126,11 +126,11 @@ coroutine<bool> connector::converse(Talk& talk)
 }
 
 /// Asks the program for credentials. An exception from it must not end the client.
-bool connector::ask_who(redis::handshake_settings& settings)
+bool connector::ask_for_credentials(redis::handshake_settings& settings)
 {
-    std::string why = "a user name without a password";
+    std::string why = "a user name without a password"; // unless it throws
     try {
-        auto told = peer_->who(peer_->name);
+        auto told = peer_->credentials_provider(peer_->name);
         settings.username = std::move(told.username);
         settings.password = std::move(told.password);
         if (settings.username.empty() || !settings.password.empty())
@@ -147,14 +147,14 @@ coroutine<bool> connector::introduce()
 {
     missing_ = "no answer to HELLO";
     auto settings = peer_->handshake;
-    if (peer_->who && (!ask_who(settings) || !listener_))
+    if (peer_->credentials_provider && (!ask_for_credentials(settings) || !listener_)) // it may cancel us
         co_return false;
     redis::handshake talk(std::move(settings));
     if (!co_await converse(talk))
         co_return false;
     told_.facts = talk.facts();
     if (told_.facts.time)
-        told_.clock = {*told_.facts.time, sent_, received_};
+        told_.clock = {*told_.facts.time, sent_, received_}; // TIME is the last command that was sent
     co_return true;
 }
 

@@ -102,7 +102,7 @@ void loop::close()
     alarm_->cancel();
 }
 
-std::thread::id loop::expect_no_other() const noexcept
+std::thread::id loop::thread_inside() const noexcept
 {
     auto const whose = inside_.load(std::memory_order_relaxed);
     if (whose != std::thread::id() && whose != std::this_thread::get_id() && !forked())
@@ -118,7 +118,7 @@ bool loop::broken_off() const noexcept
 
 void loop::request_turn()
 {
-    expect_no_other();
+    (void)thread_inside(); // ends the program on misuse
     if (in_turn_)
         return void(read_clock()); // the handler that begins something may have taken long
     if (turn_requested_)
@@ -219,7 +219,7 @@ void loop::on_alarm(error_code ec, unsigned)
     current.finish();
 }
 
-loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l), outer_(l.expect_no_other())
+loop::turn::turn(loop& l) : owner_(l.owner_.lock()), loop_(l), outer_(l.thread_inside())
 {
     loop_.inside_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     loop_.in_turn_ = true;

@@ -130,7 +130,8 @@ public:
     private:
         std::shared_ptr<void> owner_;
         loop& loop_;
-        std::thread::id const outer_; ///< a handler may run its context itself: turns may be nested
+        std::thread::id const
+            outer_; ///< this thread, if the turn is nested: a handler may run its context itself
         bool finished_ = false;
     };
 
@@ -141,7 +142,7 @@ private:
     template <std::int64_t Ticks>
     void schedule_in_steps(core::timer&, core::duration delay);
     /// Returns the thread inside a turn, if any. If it is another thread, the misuse ends the program.
-    std::thread::id expect_no_other() const noexcept;
+    std::thread::id thread_inside() const noexcept;
     void ensure_turn() noexcept
     {
         if (!in_turn_ && !turn_requested_)

@@ -49,6 +49,7 @@ bool node::reserve_capacity() noexcept
     });
 }
 
+/// Votes have smaller limits than releases. If the last connection failed, that reason is kept.
 bool node::connect_to_send()
 {
     if (!connect_to_release())
@@ -56,7 +57,7 @@ bool node::connect_to_send()
     if (awaited_.size() < max_queue_size && out_.size() < max_output)
         return true;
     if (failure_.detail.empty())
-        failure_.detail = "queue is full"; // short: needs no memory
+        failure_.detail = "queue is full"; // short enough to need no memory
     return false;
 }
 
@@ -195,7 +196,7 @@ void node::flush() noexcept
 /// busy.
 void node::read_more()
 {
-    if (reading_ || (awaited_.empty() && !(pushes_expected_ && is_told())))
+    if (reading_ || (awaited_.empty() && !(pushes_expected_ && server_may_push())))
         return;
     if (in_used_ == in_.size())
         in_.resize(in_.size() * 2); // bounded by the parser's limits
@@ -305,7 +306,7 @@ void node::deliver_rare(std::span<redis::resp_node const> message)
         down({node_result::refused, redis::classify(reply.text), redis::quote(reply.text)});
 }
 
-/// The master of a group refuses writes: another server may be the master now.
+/// Does this error say that a group's master may not write? Then another server may be the master now.
 // rule N8
 bool node::refuses_writes(redis::resp_node const& reply) const
 {

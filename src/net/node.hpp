@@ -288,7 +288,7 @@ private:
     void on_tracking(redis::resp_node const& reply);
     void on_subscription(redis::resp_node const& reply);
     void on_publication(redis::resp_node const& reply);
-    [[nodiscard]] bool is_told() const { return tracks() || subscribed(); }
+    [[nodiscard]] bool server_may_push() const { return tracks() || subscribed(); }
     [[nodiscard]] bool answers_subscription(std::span<redis::resp_node const> push) const;
     void on_push(std::span<redis::resp_node const> push);
     void on_time(std::span<redis::resp_node const> reply);

@@ -57,7 +57,7 @@ bool node::begin_service(service& wanted)
 /// True if only pushes are unread. Nobody waits for them, or they are read next. Encrypted bytes may be anything.
 bool node::only_pushes_unread()
 {
-    if (!is_told() || stream_->hung_up())
+    if (!server_may_push() || stream_->hung_up())
         return false;
     bool found = false; // also if it is unknown: then a new connection is made
     core::if_memory_allows([&] {

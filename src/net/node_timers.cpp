@@ -74,7 +74,7 @@ std::optional<core::instant> node::next_due() const
     return due;
 }
 
-/// A timer that is set for an earlier time stays: then the node looks again.
+/// A timer that is due earlier is not moved. When it expires, the node computes its next due time again.
 void node::set_timer()
 {
     if (auto const due = next_due())

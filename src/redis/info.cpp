@@ -211,13 +211,13 @@ std::optional<replica_settings> read_replica_settings(std::span<resp_node const>
 
 std::optional<std::chrono::microseconds> read_time(std::span<resp_node const> reply)
 {
-    constexpr std::uint64_t last_second = std::uint64_t{1}
-                                          << 33; // in the year 2242, within the range of nanoseconds
+    constexpr auto too_late = std::uint64_t{1} << 33; // the year 2242: 64 bits still hold it in nanoseconds
     constexpr std::uint64_t microseconds_per_second = 1'000'000;
     std::uint64_t seconds = 0;
     std::uint64_t rest = 0;
+    // The array, and its two elements.
     if (reply.size() != 3 || reply[0].type != resp_type::array || !read_number(reply[1].text, seconds) ||
-        !read_number(reply[2].text, rest) || seconds >= last_second || rest >= microseconds_per_second)
+        !read_number(reply[2].text, rest) || seconds >= too_late || rest >= microseconds_per_second)
         return {};
     return std::chrono::microseconds{static_cast<std::int64_t>(seconds * microseconds_per_second + rest)};
 }

@@ -11,13 +11,13 @@
 namespace redlock::redis {
 namespace {
 
-/// Later than any clock; the numbers of the scripts are exact up to 2^53.
-constexpr std::int64_t last_millisecond = std::int64_t{1} << 43;
+/// The year 2248. Far below 2^53, up to which the scripts' numbers are exact.
+constexpr std::int64_t too_late = std::int64_t{1} << 43;
 
 std::optional<std::chrono::milliseconds> read_milliseconds(std::string_view text)
 {
     std::int64_t value = 0;
-    if (!read_number(text, value) || value < 0 || value >= last_millisecond)
+    if (!read_number(text, value) || value < 0 || value >= too_late)
         return {};
     return std::chrono::milliseconds{value};
 }

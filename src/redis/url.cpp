@@ -131,15 +131,17 @@ void read_sentinels(endpoint& node, std::string_view authority)
     }
 }
 
+/// Reads the name that the Sentinels have for the node's servers: "/name".
 void read_group(endpoint& node, std::string_view path)
 {
-    node.group = decode_without_zero(path.substr(std::min<std::size_t>(path.size(), 1)), "the group's name");
+    path.remove_prefix(std::min<std::size_t>(path.size(), 1)); // the '/'
+    node.group = decode_without_zero(path, "the group's name");
     if (node.group.empty())
         fail("the name that the Sentinels have for the group must follow them: "
              "redis+sentinel://host1,host2,host3/name");
     if (node.group.size() > longest_group || !std::ranges::all_of(node.group, is_visible))
         fail("the group's name must be visible ASCII of at most 255 bytes");
-    // Options of another notation: the name of a group is shown wherever the node is.
+    // These are probably misplaced options. They may hold a password, and messages show the group's name.
     if (node.group.find_first_of("=&,") != std::string::npos ||
         lower(node.group).find("password") != std::string::npos)
         fail("the group's name may hold no '=', '&' or ',', nor the word password: options follow a '?'");

@@ -114,6 +114,7 @@ tls_session::result tls_session::judge(int returned) const
     return {.ec = last_error()};
 }
 
+/// Memory is all that OpenSSL can lack here.
 error_code tls_session::feed(std::string_view bytes)
 {
     auto const size = static_cast<int>(bytes.size());
