@@ -400,9 +400,12 @@ void conductor::calm_down()
     for (program const& one : programs_)
         for (unsigned actor = 0; actor != draw_parts(all_, one.number).size(); ++actor)
             waiting.insert({one.number, actor});
+    if (all_.has_election)
+        for (program const& one : programs_)
+            waiting.insert({one.number, leader_watcher});
     auto const all_served = [&] {
         for (entry const& one : journal_.entries(from))
-            if (one.what == event::holds && one.at > began)
+            if (one.at > began && (one.what == event::holds || one.what == event::hears_surely))
                 waiting.erase({one.program, one.actor});
         // The keys of killed programs have expired.
         return waiting.empty() && now() - began > all_.longest_key() + 2 * all_.furthest_clock();
@@ -466,7 +469,9 @@ std::string conductor::figures(verdict const& seen) const
                        std::to_string(seen.refused) + " refused, " + std::to_string(seen.lost) +
                        " lost, told after " + std::to_string(seen.latest_told) + " looks at most, " +
                        std::to_string(seen.writes) + " writes, " + std::to_string(seen.writes_late) +
-                       " too late; faults: ";
+                       " too late, " + std::to_string(seen.adopted) + " adoptions, " +
+                       std::to_string(seen.terms) + " terms, heard of " + std::to_string(seen.heard) +
+                       " times, " + std::to_string(seen.changes) + " changes of nodes; faults: ";
     for (auto const& [what, times] : befell_)
         text += std::string(what) + ' ' + std::to_string(times) + ", ";
     return text + (flaws_.empty() ? "no flaw" : "FLAW");
@@ -476,7 +481,7 @@ std::string conductor::story() const
 {
     auto lines = notes_;
     for (entry const& one : journal_.entries())
-        lines.emplace_back(one.at, "    lock-" + std::to_string(one.lock + 1) + ' ' + describe(one));
+        lines.emplace_back(one.at, "    " + name_of_thing(thing_of(one.lock)) + ' ' + describe(one));
     std::ranges::stable_sort(lines, {}, &std::pair<nanoseconds, std::string>::first);
     std::string text;
     for (auto const& [at, what] : lines)

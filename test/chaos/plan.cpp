@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/plan.hpp"
 
+#include "chaos/journal.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,6 +16,9 @@ using namespace std::chrono_literals;
 namespace {
 
 using names = std::vector<std::string_view>;
+/// Seeds up to this one have only what there was when they were tried (docs/ledger.md).
+constexpr std::uint64_t known_seeds = 205;
+
 names const on_ways{"delay", "hold", "lose", "cut", "dribble", "reset", "refuse", "black hole"};
 names const of_programs{"stop program", "stop program", "kill program", "newcomer"};
 names const of_servers{"stop",  "kill",          "set clock", "forget scripts", "disconnect",
@@ -63,7 +68,8 @@ manner draw_manner(cast const& all, dice& chance)
 void draw_companions(cast const& all, part& one, dice& chance)
 {
     for (unsigned lock = 0; lock != all.locks; ++lock)
-        if (lock != one.lock && chance.one_in(2))
+        if (lock != one.lock &&
+            (chance.one_in(2) || all.leases_are_adopted)) // by actors that want the same names
             one.others.push_back(lock);
     if (one.others.empty())
         one.others.push_back((one.lock + 1) % all.locks);
@@ -121,6 +127,19 @@ cast::cast(std::uint64_t its_seed)
         clocks_ahead.push_back(between(chance, -furthest_clock(), furthest_clock()));
     }
     permits = static_cast<unsigned>(chance.between(1, 6));
+    if (seed > known_seeds)
+        draw_more();
+}
+
+/// An observer of an election does not notice that a server with which it is connected has lost all data.
+void cast::draw_more()
+{
+    dice more(seed << 20U ^ 0xa0000U);
+    has_election = !more.one_in(3) && !is_fenced_without_readers();
+    leases_are_adopted = more.one_in(2) && locks_are < kinds::permits;
+    auto const node = static_cast<unsigned>(more.below(servers()));
+    if (servers() > 1 && more.one_in(2))
+        spare_node = node;
 }
 
 bool cast::is_fenced_without_readers() const
@@ -148,7 +167,8 @@ std::string cast::describe() const
            " programs, " + std::to_string(locks) + " locks, " +
            (of_permits ? std::to_string(permits) + ' ' : "") +
            std::string(words.at(static_cast<std::size_t>(locks_are))) + ", of " +
-           std::to_string(longest_ttl.count()) + " ms";
+           std::to_string(longest_ttl.count()) + " ms" + (has_election ? ", an election" : "") +
+           (leases_are_adopted ? ", adoptions" : "") + (spare_node ? ", changes of nodes" : "");
 }
 
 std::vector<part> draw_parts(cast const& all, unsigned program)
@@ -165,6 +185,11 @@ std::vector<part> draw_parts(cast const& all, unsigned program)
             one.count = static_cast<unsigned>(chance.between(1, all.permits));
         one.chance = dice(chance.next());
     }
+    if (all.has_election)
+        parts.push_back({.lock = election_lock,
+                         .how = manner::leading,
+                         .options = draw_options(all, chance),
+                         .chance = dice(chance.next())});
     return parts;
 }
 

@@ -353,6 +353,26 @@ BOOST_AUTO_TEST_CASE(sets_and_permits_are_drawn_as_they_can_be)
     }
 }
 
+BOOST_AUTO_TEST_CASE(later_seeds_add_elections_adoptions_and_changes_of_nodes)
+{
+    unsigned elections = 0;
+    unsigned adoptions = 0;
+    unsigned changes = 0;
+    for (std::uint64_t seed = 1; seed != 400; ++seed) {
+        cast const all(seed);
+        bool const adds = all.has_election || all.leases_are_adopted || all.spare_node;
+        BOOST_TEST((!adds || seed > 205), all.describe());
+        BOOST_TEST((!all.has_election || !all.is_fenced_without_readers()), all.describe());
+        BOOST_TEST((!all.spare_node || *all.spare_node < all.servers()), all.describe());
+        auto const parts = draw_parts(all, 1);
+        BOOST_TEST((parts.back().how == manner::leading) == all.has_election, all.describe());
+        elections += all.has_election ? 1U : 0U;
+        adoptions += all.leases_are_adopted ? 1U : 0U;
+        changes += all.spare_node ? 1U : 0U;
+    }
+    BOOST_TEST((elections > 50U && adoptions > 50U && changes > 50U));
+}
+
 BOOST_AUTO_TEST_CASE(faults_drawn_from_the_same_seed_are_the_same)
 {
     auto const drawn = [](std::uint64_t seed) { return draw_faults(cast(seed), 30s); };
