@@ -2,6 +2,7 @@
 #include "chaos/conductor.hpp"
 
 #include "chaos/judge.hpp"
+#include "chaos/own_network.hpp"
 #include "chaos/plan.hpp"
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"
@@ -142,6 +143,8 @@ public:
         : all_(seed), length_(length), self_(self)
     {
         note(all_.describe());
+        note(network_.entered() ? "a network of its own"
+                                : "the machine's network: proxies stand in for lost packets");
         for (unsigned n = 0; n != all_.servers(); ++n)
             nodes_.emplace_back(all_.durable[n], all_.clocks_ahead[n]);
         for (program& one : programs_)
@@ -163,6 +166,7 @@ private:
     enum class stage : std::uint8_t { begins, is_half_over, ends };
     void befall(fault const&, stage);
     void befall_way(fault const&, fault_proxy&, stage) const;
+    void befall_network(fault const&, fault_proxy&, stage) const;
     void befall_server(fault const&, node&, stage);
     void befall_program(fault const&, program&, stage);
     void flush(fault const&);
@@ -184,6 +188,7 @@ private:
     std::string self_;
     test::temporary_directory directory_{"redlock-chaos"};
     journal journal_{directory_.file("journal")};
+    own_network network_{};        ///< before all that listens
     test::redis_server guarded_{}; ///< the data that the locks guard; never disturbed
     std::deque<node> nodes_{};
     std::vector<program> programs_{all_.programs};
@@ -290,6 +295,8 @@ void conductor::befall(fault const& f, stage when)
 void conductor::befall_way(fault const& f, fault_proxy& way, stage when) const
 {
     auto const where = f.amount % 2 == 0 ? direction::to_server : direction::to_client;
+    if (f.what == "lose packets")
+        return befall_network(f, way, when);
     if (when == stage::ends) {
         if (f.what == "lose") // a stream without some of its bytes is none that TCP delivers
             way.black_hole();
@@ -314,6 +321,24 @@ void conductor::befall_way(fault const& f, fault_proxy& way, stage when) const
         way.refuse();
     if (f.what == "refuse" || f.what == "reset")
         way.reset_all();
+}
+
+/// In both directions, or in one. Without a network of its own the proxy holds everything back.
+void conductor::befall_network(fault const& f, fault_proxy& way, stage when) const
+{
+    for (auto const where : {direction::to_server, direction::to_client}) {
+        bool const concerned = f.amount % 3 == 0 || (f.amount % 3 == 1) == (where == direction::to_server);
+        if (!concerned || when == stage::is_half_over)
+            continue;
+        if (network_.entered() && when == stage::begins)
+            network_.cut(way.port(), where);
+        else if (network_.entered())
+            network_.mend(way.port(), where);
+        else if (when == stage::begins)
+            way.cut_one_way(where);
+        else
+            way.pass(where);
+    }
 }
 
 void conductor::befall_server(fault const& f, node& its, stage when)

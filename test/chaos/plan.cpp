@@ -20,6 +20,8 @@ using names = std::vector<std::string_view>;
 constexpr std::uint64_t known_seeds = 205;
 
 names const on_ways{"delay", "hold", "lose", "cut", "dribble", "reset", "refuse", "black hole"};
+names const on_later_ways{"delay", "hold",   "lose",       "cut",          "dribble",
+                          "reset", "refuse", "black hole", "lose packets", "lose packets"};
 names const of_programs{"stop program", "stop program", "kill program", "newcomer"};
 names const of_servers{"stop",  "kill",          "set clock", "forget scripts", "disconnect",
                        "pause", "out of memory", "forbid",    "back up"};
@@ -103,10 +105,14 @@ fault draw_fault(cast const& all, dice& chance)
     fault drawn{.length = between(chance, 1ms, 3s), .whose = static_cast<fault::victim>(chance.below(3))};
     std::array const victims{2 * all.servers(), all.servers(), all.programs};
     drawn.target = static_cast<unsigned>(chance.below(victims.at(static_cast<std::size_t>(drawn.whose))));
-    drawn.what = drawn.whose == fault::victim::way       ? one_of(chance, on_ways)
+    drawn.what = drawn.whose == fault::victim::way
+                     ? one_of(chance, all.seed > known_seeds ? on_later_ways : on_ways)
                  : drawn.whose == fault::victim::program ? one_of(chance, of_programs)
                                                          : draw_for_server(all, drawn.target, chance);
     drawn.amount = chance.next();
+    bool const is_stop = drawn.what == "stop" || drawn.what == "stop program";
+    if (all.seed > known_seeds && is_stop && chance.one_in(3))
+        drawn.length = all.longest_key() + between(chance, 1ms, 1s);
     return drawn;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/judge.hpp"
+#include "chaos/left_lease.hpp"
 #include "chaos/plan.hpp"
 #include "chaos/register_history.hpp"
+#include "kit/certificates.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -371,6 +373,34 @@ BOOST_AUTO_TEST_CASE(later_seeds_add_elections_adoptions_and_changes_of_nodes)
         changes += all.spare_node ? 1U : 0U;
     }
     BOOST_TEST((elections > 50U && adoptions > 50U && changes > 50U));
+}
+
+BOOST_AUTO_TEST_CASE(later_seeds_stop_programs_and_servers_for_longer_than_a_ttl)
+{
+    for (std::uint64_t const seed : {205U, 206U}) {
+        cast const all(seed);
+        auto const faults = draw_faults(all, 10min);
+        auto const longer = [&](std::string_view what) {
+            return std::ranges::any_of(faults, [&](fault const& one) {
+                return one.what == what && one.length > std::max<milliseconds>(all.longest_key(), 3s);
+            });
+        };
+        BOOST_TEST(longer("stop program") == (seed > 205));
+        BOOST_TEST(longer("stop") == (seed > 205));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(left_lease_is_taken_once)
+{
+    redlock::test::temporary_directory const directory{"redlock-chaos-test"};
+    std::string const file = directory.file("left");
+    leave_behind(file, {"abandoned", 1, 2, 3ms});
+    leave_behind(file, {"nonce", 1024, 5, 700ms});
+    auto const taken = take_left(file, file + "-1");
+    BOOST_REQUIRE(taken);
+    BOOST_TEST(
+        (taken->nonce == "nonce" && taken->token == 1024U && taken->owner == 5U && taken->ttl == 700ms));
+    BOOST_TEST(!take_left(file, file + "-2"));
 }
 
 BOOST_AUTO_TEST_CASE(faults_drawn_from_the_same_seed_are_the_same)
