@@ -13,6 +13,7 @@
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "kit/text.hpp"
+#include "kit/watched_group.hpp"
 #include "redis/command.hpp"
 #include "simulation/clocks.hpp"
 
@@ -23,6 +24,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -147,6 +149,8 @@ public:
                                 : "the machine's network: proxies stand in for lost packets");
         for (unsigned n = 0; n != all_.servers(); ++n)
             nodes_.emplace_back(all_.durable[n], all_.clocks_ahead[n]);
+        if (all_.has_group)
+            group_.emplace(3, words{"--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"});
         for (program& one : programs_)
             start(one);
     }
@@ -169,6 +173,7 @@ private:
     void befall_network(fault const&, fault_proxy&, stage) const;
     void befall_server(fault const&, node&, stage);
     void befall_program(fault const&, program&, stage);
+    void befall_group(fault const&, test::watched_group&, stage);
     void flush(fault const&);
     void step_clock(fault const&, node&);
 
@@ -191,6 +196,8 @@ private:
     own_network network_{};        ///< before all that listens
     test::redis_server guarded_{}; ///< the data that the locks guard; never disturbed
     std::deque<node> nodes_{};
+    std::optional<test::watched_group> group_{};
+    std::size_t former_master_ = 0; ///< that was killed or stopped
     std::vector<program> programs_{all_.programs};
     std::vector<program> leaving_{};
     unsigned started_ = 0;
@@ -237,6 +244,8 @@ void conductor::start(program& one)
                   std::to_string(guarded_.port())};
     for (node const& its : nodes_)
         command.push_back(its.ways.at(one.number % 2)->url());
+    if (group_)
+        command.push_back(group_->url());
     one.process = test::child_process(command, directory_.file("said"));
     note("program " + std::to_string(one.number) + " comes");
 }
@@ -289,6 +298,7 @@ void conductor::befall(fault const& f, stage when)
     case victim::way: return befall_way(f, *nodes_[f.target / 2].ways.at(f.target % 2), when);
     case victim::server: return befall_server(f, nodes_[f.target], when);
     case victim::program: return befall_program(f, programs_[f.target], when);
+    case victim::group: return befall_group(f, *group_, when);
     }
 }
 
@@ -412,6 +422,21 @@ void conductor::befall_program(fault const& f, program& its, stage when)
     start(its);
 }
 
+/// If the Sentinels name no master now, the last one is the victim again.
+void conductor::befall_group(fault const& f, test::watched_group& group, stage when)
+{
+    if (when == stage::is_half_over)
+        return;
+    bool const begins = when == stage::begins;
+    if (f.what == "fail over")
+        return begins ? note(group.fail_over() ? "the Sentinels choose a master" : "not now") : void();
+    if (auto const master = group.master(); begins && master != group.members.size())
+        former_master_ = master;
+    if (f.what == "kill master")
+        return begins ? group.members[former_master_].kill() : group.members.restart(former_master_);
+    begins ? group.members[former_master_].pause() : group.members[former_master_].resume();
+}
+
 /// A program that is slow to wake may miss every open window (W5). If one has not been served, the served ones leave,
 /// and then it must be.
 void conductor::calm_down()
@@ -475,12 +500,16 @@ void conductor::check_keys()
     std::string left;
     auto const gone = [&] {
         left.clear();
-        for (node& its : nodes_) {
-            test::probe eye(its.server.port(), longest_wait);
+        auto const look_at = [&](std::uint16_t port) {
+            test::probe eye(port, longest_wait);
             for (std::string const& key : eye.keys())
                 if (!may_stay(eye, key))
                     left = key;
-        }
+        };
+        for (node const& its : nodes_)
+            look_at(its.server.port());
+        if (group_ && group_->master() != group_->members.size())
+            look_at(group_->members[group_->master()].port());
         return left.empty();
     };
     if (!wait_for(last_words, gone))

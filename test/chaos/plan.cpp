@@ -25,6 +25,7 @@ names const on_later_ways{"delay", "hold",   "lose",       "cut",          "drib
 names const of_programs{"stop program", "stop program", "kill program", "newcomer"};
 names const of_servers{"stop",  "kill",          "set clock", "forget scripts", "disconnect",
                        "pause", "out of memory", "forbid",    "back up"};
+names const of_groups{"fail over", "kill master", "stop master"};
 names const of_servers_that_forget{"empty", "empty", "follow", "read-only"};
 
 template <class List>
@@ -116,6 +117,43 @@ fault draw_fault(cast const& all, dice& chance)
     return drawn;
 }
 
+/// A new master waits for many seconds before it votes.
+void draw_faults_of_group(cast const& all, milliseconds length, std::vector<fault>& faults)
+{
+    milliseconds at{};
+    for (unsigned number = 1;; ++number) {
+        dice chance(all.seed << 20U ^ 0xb0000U ^ number);
+        at += between(chance, 4s, 15s);
+        if (at >= length)
+            return;
+        milliseconds const lasts = std::min(between(chance, 1s, 4s), length - at);
+        faults.push_back(
+            {.at = at, .length = lasts, .whose = fault::victim::group, .what = one_of(chance, of_groups)});
+        at += lasts;
+    }
+}
+
+std::vector<fault> draw_other_faults(cast const& all, milliseconds length)
+{
+    std::vector<fault> faults;
+    std::map<std::pair<fault::victim, unsigned>, milliseconds> ends;
+    milliseconds at{};
+    for (unsigned number = 1;; ++number) {
+        dice chance(all.seed << 20U ^ number); // its own: one fault more changes no other
+        at += between(chance, 10ms, all.pace);
+        if (at >= length)
+            return faults;
+        fault drawn = draw_fault(all, chance);
+        milliseconds& end = ends[{drawn.whose, drawn.target}];
+        if (at < end)
+            continue;
+        drawn.at = at;
+        drawn.length = std::min(drawn.length, length - at);
+        end = at + drawn.length;
+        faults.push_back(drawn);
+    }
+}
+
 } // namespace
 
 cast::cast(std::uint64_t its_seed)
@@ -143,8 +181,9 @@ void cast::draw_more()
     dice more(seed << 20U ^ 0xa0000U);
     has_election = !more.one_in(3) && !is_fenced_without_readers();
     leases_are_adopted = more.one_in(2) && locks_are < kinds::permits;
-    auto const node = static_cast<unsigned>(more.below(servers()));
-    if (servers() > 1 && more.one_in(2))
+    has_group = more.one_in(4);
+    auto const node = static_cast<unsigned>(more.below(nodes()));
+    if (nodes() > 1 && more.one_in(2))
         spare_node = node;
 }
 
@@ -173,8 +212,9 @@ std::string cast::describe() const
            " programs, " + std::to_string(locks) + " locks, " +
            (of_permits ? std::to_string(permits) + ' ' : "") +
            std::string(words.at(static_cast<std::size_t>(locks_are))) + ", of " +
-           std::to_string(longest_ttl.count()) + " ms" + (has_election ? ", an election" : "") +
-           (leases_are_adopted ? ", adoptions" : "") + (spare_node ? ", changes of nodes" : "");
+           std::to_string(longest_ttl.count()) + " ms" + (has_group ? ", a group" : "") +
+           (has_election ? ", an election" : "") + (leases_are_adopted ? ", adoptions" : "") +
+           (spare_node ? ", changes of nodes" : "");
 }
 
 std::vector<part> draw_parts(cast const& all, unsigned program)
@@ -214,23 +254,11 @@ config draw_config(cast const& all, unsigned program, std::vector<std::string> n
 
 std::vector<fault> draw_faults(cast const& all, milliseconds length)
 {
-    std::vector<fault> faults;
-    std::map<std::pair<fault::victim, unsigned>, milliseconds> ends;
-    milliseconds at{};
-    for (unsigned number = 1;; ++number) {
-        dice chance(all.seed << 20U ^ number); // its own: one fault more changes no other
-        at += between(chance, 10ms, all.pace);
-        if (at >= length)
-            return faults;
-        fault drawn = draw_fault(all, chance);
-        milliseconds& end = ends[{drawn.whose, drawn.target}];
-        if (at < end)
-            continue;
-        drawn.at = at;
-        drawn.length = std::min(drawn.length, length - at);
-        end = at + drawn.length;
-        faults.push_back(drawn);
-    }
+    std::vector<fault> faults = draw_other_faults(all, length);
+    if (all.has_group)
+        draw_faults_of_group(all, length, faults);
+    std::ranges::stable_sort(faults, {}, &fault::at);
+    return faults;
 }
 
 } // namespace redlock::chaos

@@ -81,10 +81,12 @@ struct cast {
     int slack_divisor; ///< divides the longest ttl: a third of it by this is the smallest slack
     milliseconds pace; ///< the longest pause between two faults
     bool has_election = false;
+    bool has_group = false;               ///< one node more: a group of servers that Sentinels watch
     bool leases_are_adopted = false;      ///< some leases are left behind, for others to adopt
     std::optional<unsigned> spare_node{}; ///< programs take it out of their lists and put it back
 
     [[nodiscard]] unsigned servers() const { return static_cast<unsigned>(durable.size()); }
+    [[nodiscard]] unsigned nodes() const { return servers() + (has_group ? 1U : 0U); }
     [[nodiscard]] bool is_fenced_without_readers() const;
     [[nodiscard]] std::string describe() const;
     /// On its server's clock.
@@ -110,7 +112,7 @@ struct part {
 [[nodiscard]] config draw_config(cast const&, unsigned program, std::vector<std::string> nodes);
 
 struct fault {
-    enum class victim : std::uint8_t { way, server, program };
+    enum class victim : std::uint8_t { way, server, program, group };
 
     milliseconds at{};
     milliseconds length{};

@@ -355,24 +355,26 @@ BOOST_AUTO_TEST_CASE(sets_and_permits_are_drawn_as_they_can_be)
     }
 }
 
-BOOST_AUTO_TEST_CASE(later_seeds_add_elections_adoptions_and_changes_of_nodes)
+BOOST_AUTO_TEST_CASE(later_seeds_add_elections_adoptions_changes_of_nodes_and_groups)
 {
     unsigned elections = 0;
     unsigned adoptions = 0;
     unsigned changes = 0;
+    unsigned groups = 0;
     for (std::uint64_t seed = 1; seed != 400; ++seed) {
         cast const all(seed);
-        bool const adds = all.has_election || all.leases_are_adopted || all.spare_node;
+        bool const adds = all.has_election || all.leases_are_adopted || all.spare_node || all.has_group;
         BOOST_TEST((!adds || seed > 205), all.describe());
         BOOST_TEST((!all.has_election || !all.is_fenced_without_readers()), all.describe());
-        BOOST_TEST((!all.spare_node || *all.spare_node < all.servers()), all.describe());
+        BOOST_TEST((!all.spare_node || *all.spare_node < all.nodes()), all.describe());
         auto const parts = draw_parts(all, 1);
         BOOST_TEST((parts.back().how == manner::leading) == all.has_election, all.describe());
         elections += all.has_election ? 1U : 0U;
         adoptions += all.leases_are_adopted ? 1U : 0U;
         changes += all.spare_node ? 1U : 0U;
+        groups += all.has_group ? 1U : 0U;
     }
-    BOOST_TEST((elections > 50U && adoptions > 50U && changes > 50U));
+    BOOST_TEST((elections > 50U && adoptions > 50U && changes > 50U && groups > 25U));
 }
 
 BOOST_AUTO_TEST_CASE(later_seeds_stop_programs_and_servers_for_longer_than_a_ttl)
