@@ -2,6 +2,7 @@
 #include "chaos/conductor.hpp"
 
 #include "chaos/judge.hpp"
+#include "chaos/left_lease.hpp"
 #include "chaos/own_network.hpp"
 #include "chaos/plan.hpp"
 #include "kind/fenced.hpp"
@@ -162,6 +163,7 @@ private:
     void befall_all();
     void calm_down();
     void leave(program&);
+    void execute_wills(program const&);
     void end_programs();
     void check_keys();
     [[nodiscard]] std::string figures(verdict const&) const;
@@ -416,10 +418,30 @@ void conductor::befall_program(fault const& f, program& its, stage when)
         flaw("program " + std::to_string(its.number) + " has ended too early");
     if (f.what == "kill program") {
         its.process.kill();
+        execute_wills(its);
     } else {
         leave(its);
     }
     start(its);
+}
+
+/// Leaves the leases of a killed program to others.
+void conductor::execute_wills(program const& dead)
+{
+    for (unsigned actor = 0; actor != draw_parts(all_, dead.number).size(); ++actor) {
+        entry of{.program = static_cast<std::uint16_t>(dead.number),
+                 .actor = static_cast<std::uint8_t>(actor)};
+        std::string const will = directory_.file(name_of_will(of.owner()));
+        auto const left = take_left(will, will + "-taken");
+        if (!left)
+            continue;
+        of = entry::of(left->owner, event::leaves_behind);
+        of.at = now();
+        of.lock = static_cast<std::uint8_t>(left->lock);
+        of.things = left->things;
+        journal_.append(of);
+        leave_behind(*left);
+    }
 }
 
 /// If the Sentinels name no master now, the last one is the victim again.

@@ -134,6 +134,14 @@ struct entry {
     {
         return std::uint64_t{program} << 40U | std::uint64_t{actor} << 32U | operation;
     }
+    /// An entry about the lease of an owner.
+    [[nodiscard]] static entry of(std::uint64_t owner, event what)
+    {
+        return {.operation = static_cast<std::uint32_t>(owner),
+                .program = static_cast<std::uint16_t>(owner >> 40U),
+                .actor = static_cast<std::uint8_t>(owner >> 32U),
+                .what = what};
+    }
     /// Its value, if that is a time.
     [[nodiscard]] nanoseconds instant() const { return nanoseconds{static_cast<std::int64_t>(value)}; }
 };

@@ -7,11 +7,16 @@
 
 namespace redlock::chaos {
 
-void leave_behind(std::string const& file, left_lease const& left)
+void leave_behind(left_lease const& left)
+{
+    write_will(left.file, left);
+}
+
+void write_will(std::string const& file, left_lease const& left)
 {
     std::string const complete = file + '-' + std::to_string(left.owner);
-    std::ofstream(complete) << left.nonce << ' ' << left.token << ' ' << left.owner << ' '
-                            << left.ttl.count();
+    std::ofstream(complete) << left.nonce << ' ' << left.token << ' ' << left.owner << ' ' << left.ttl.count()
+                            << ' ' << left.lock << ' ' << left.things << ' ' << left.file;
     std::filesystem::rename(complete, file);
 }
 
@@ -23,7 +28,8 @@ std::optional<left_lease> take_left(std::string const& file, std::string const& 
         return std::nullopt;
     left_lease left;
     std::int64_t ttl{};
-    std::ifstream(unique) >> left.nonce >> left.token >> left.owner >> ttl;
+    std::ifstream(unique) >> left.nonce >> left.token >> left.owner >> ttl >> left.lock >> left.things >>
+        left.file;
     left.ttl = std::chrono::milliseconds{ttl};
     std::filesystem::remove(unique);
     return left;

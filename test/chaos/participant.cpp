@@ -251,6 +251,9 @@ private:
     awaitable<void> let_go();
     awaitable<void> resign();
     [[nodiscard]] bool leaves_its_lease_behind();
+    [[nodiscard]] bool may_leave_its_lease() const;
+    [[nodiscard]] left_lease lease_to_leave() const;
+    [[nodiscard]] std::string will() const { return home_.file(name_of_will(here(event::holds).owner())); }
     awaitable<void> proclaim_after(milliseconds, entry its);
     awaitable<void> extend_after(milliseconds, entry its);
     awaitable<void> downgrade_after(milliseconds);
@@ -543,6 +546,8 @@ awaitable<void> actor::hold()
         told_ = true;
         note(event::told, looks_after_the_end_);
     });
+    if (may_leave_its_lease())
+        write_will(will(), lease_to_leave());
     milliseconds const length = upto(home_.calm() ? 20ms : chance_.one_in(3) ? 2 * mine_.options.ttl : 50ms);
     if (token != 0 && !has_adopted_) { // writes of the first holder may be on their way with the same token
         milliseconds const thinking = upto(chance_.one_in(2) ? 10ms : 2s);
@@ -613,6 +618,7 @@ awaitable<void> actor::downgrade_after(milliseconds pause)
     co_await home_.pause(pause);
     if (!still_holds(operation) || !held_.valid() || held_.shared())
         co_return;
+    std::filesystem::remove(will()); // a reader's lease cannot be adopted
     note(event::downgrades);
     held_.downgrade();
     valid_until_ = {};
@@ -622,6 +628,7 @@ awaitable<void> actor::downgrade_after(milliseconds pause)
 /// The journal has it before the library is told.
 awaitable<void> actor::let_go()
 {
+    std::filesystem::remove(will());
     if (leaves_its_lease_behind())
         co_return;
     note(event::lets_go);
@@ -648,16 +655,31 @@ awaitable<void> actor::resign()
 /// Not at the end, when all keys must go.
 bool actor::leaves_its_lease_behind()
 {
-    if (!home_.all().leases_are_adopted || home_.calm() || home_.leaving() || !may_be_adopted(mine_.how) ||
-        !held_.valid() || held_.shared() || !chance_.one_in(2))
+    if (!may_leave_its_lease() || !chance_.one_in(2))
         return false;
     note(event::leaves_behind);
-    left_lease const left{std::string(held_.nonce()), held_.fencing_token(),
-                          here(event::leaves_behind).owner(), mine_.options.ttl};
+    left_lease const left = lease_to_leave();
     std::exchange(held_, {}).detach();
-    leave_behind(file_of_left_lease(), left);
+    leave_behind(left);
     has_left_ = true;
     return true;
+}
+
+bool actor::may_leave_its_lease() const
+{
+    return home_.all().leases_are_adopted && !home_.calm() && !home_.leaving() && may_be_adopted(mine_.how) &&
+           held_.valid() && !held_.shared();
+}
+
+left_lease actor::lease_to_leave() const
+{
+    return {.nonce = std::string(held_.nonce()),
+            .token = held_.fencing_token(),
+            .owner = here(event::leaves_behind).owner(),
+            .ttl = mine_.options.ttl,
+            .lock = mine_.lock,
+            .things = things_,
+            .file = file_of_left_lease()};
 }
 
 /// Reads the guarded value and, unless it is a reader, writes one more, however late: its lease may be over when the

@@ -396,12 +396,13 @@ BOOST_AUTO_TEST_CASE(left_lease_is_taken_once)
 {
     redlock::test::temporary_directory const directory{"redlock-chaos-test"};
     std::string const file = directory.file("left");
-    leave_behind(file, {"abandoned", 1, 2, 3ms});
-    leave_behind(file, {"nonce", 1024, 5, 700ms});
+    leave_behind({.nonce = "abandoned", .file = file});
+    leave_behind(
+        {.nonce = "nonce", .token = 1024, .owner = 5, .ttl = 700ms, .lock = 2, .things = 6, .file = file});
     auto const taken = take_left(file, file + "-1");
     BOOST_REQUIRE(taken);
-    BOOST_TEST(
-        (taken->nonce == "nonce" && taken->token == 1024U && taken->owner == 5U && taken->ttl == 700ms));
+    BOOST_TEST((taken->nonce == "nonce" && taken->token == 1024U && taken->owner == 5U &&
+                taken->ttl == 700ms && taken->lock == 2U && taken->things == 6U && taken->file == file));
     BOOST_TEST(!take_left(file, file + "-2"));
 }
 
