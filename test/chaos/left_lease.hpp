@@ -16,7 +16,7 @@ struct left_lease {
     std::chrono::milliseconds ttl{};
     std::uint32_t lock = 0; ///< with its things as in the journal
     std::uint32_t things = 0;
-    std::string file{}; ///< where those look for it that may adopt it
+    std::string file{}; ///< adopters look for it there
 };
 
 /// Puts it into its file, in place of the lease that nobody has taken from there.
