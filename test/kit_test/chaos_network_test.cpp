@@ -9,7 +9,7 @@
 
 #include <array>
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
 #include <thread>
 
 namespace asio = boost::asio;
