@@ -54,7 +54,10 @@ awaitable<error_code> actor::obtain()
     has_adopted_ = false;
     if (mine_.how == manner::leading)
         co_return co_await campaign();
-    if (auto const left = co_await find_left_lease(); left && left->ttl >= mine_.options.ttl)
+    auto const left = co_await find_left_lease();
+    if (home_.leaving()) // and the client may be gone
+        co_return errc::shut_down;
+    if (left && left->ttl >= mine_.options.ttl)
         co_return co_await go_on_with(*left);
     auto [ec, got] = co_await get(std::get<any_lock>(lock_));
     held_ = std::move(got);
