@@ -450,13 +450,18 @@ void conductor::befall_group(fault const& f, test::watched_group& group, stage w
     if (when == stage::is_half_over)
         return;
     bool const begins = when == stage::begins;
-    if (f.what == "fail over")
-        return begins ? note(group.fail_over() ? "the Sentinels choose a master" : "not now") : void();
-    if (auto const master = group.master(); begins && master != group.members.size())
-        former_master_ = master;
+    if (f.what == "fail over") {
+        if (begins)
+            note(group.fail_over() ? "the Sentinels choose another master" : "not now");
+        return;
+    }
+    if (begins)
+        if (auto const master = group.master(); master != group.members.size())
+            former_master_ = master;
+    auto& victim = group.members[former_master_];
     if (f.what == "kill master")
-        return begins ? group.members[former_master_].kill() : group.members.restart(former_master_);
-    begins ? group.members[former_master_].pause() : group.members[former_master_].resume();
+        return begins ? victim.kill() : group.members.restart(former_master_);
+    begins ? victim.pause() : victim.resume();
 }
 
 /// A program that is slow to wake may miss every open window (W5). If one has not been served, the served ones leave,
