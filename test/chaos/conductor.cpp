@@ -2,6 +2,8 @@
 #include "chaos/conductor.hpp"
 
 #include "chaos/judge.hpp"
+#include "chaos/left_lease.hpp"
+#include "chaos/own_network.hpp"
 #include "chaos/plan.hpp"
 #include "kind/fenced.hpp"
 #include "kind/queue.hpp"
@@ -12,6 +14,7 @@
 #include "kit/probe.hpp"
 #include "kit/redis_server.hpp"
 #include "kit/text.hpp"
+#include "kit/watched_group.hpp"
 #include "redis/command.hpp"
 #include "simulation/clocks.hpp"
 
@@ -22,6 +25,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -142,8 +146,12 @@ public:
         : all_(seed), length_(length), self_(self)
     {
         note(all_.describe());
+        note(network_.entered() ? "a network of its own"
+                                : "the machine's network: proxies stand in for lost packets");
         for (unsigned n = 0; n != all_.servers(); ++n)
             nodes_.emplace_back(all_.durable[n], all_.clocks_ahead[n]);
+        if (all_.has_group)
+            group_.emplace(3, words{"--min-replicas-to-write", "1", "--min-replicas-max-lag", "1"});
         for (program& one : programs_)
             start(one);
     }
@@ -155,6 +163,7 @@ private:
     void befall_all();
     void calm_down();
     void leave(program&);
+    void execute_wills(program const&);
     void end_programs();
     void check_keys();
     [[nodiscard]] std::string figures(verdict const&) const;
@@ -163,8 +172,10 @@ private:
     enum class stage : std::uint8_t { begins, is_half_over, ends };
     void befall(fault const&, stage);
     void befall_way(fault const&, fault_proxy&, stage) const;
+    void befall_network(fault const&, fault_proxy&, stage) const;
     void befall_server(fault const&, node&, stage);
     void befall_program(fault const&, program&, stage);
+    void befall_group(fault const&, test::watched_group&, stage);
     void flush(fault const&);
     void step_clock(fault const&, node&);
 
@@ -184,8 +195,11 @@ private:
     std::string self_;
     test::temporary_directory directory_{"redlock-chaos"};
     journal journal_{directory_.file("journal")};
+    own_network network_{};        ///< before all that listens
     test::redis_server guarded_{}; ///< the data that the locks guard; never disturbed
     std::deque<node> nodes_{};
+    std::optional<test::watched_group> group_{};
+    std::size_t former_master_ = 0; ///< that was killed or stopped
     std::vector<program> programs_{all_.programs};
     std::vector<program> leaving_{};
     unsigned started_ = 0;
@@ -232,6 +246,8 @@ void conductor::start(program& one)
                   std::to_string(guarded_.port())};
     for (node const& its : nodes_)
         command.push_back(its.ways.at(one.number % 2)->url());
+    if (group_)
+        command.push_back(group_->url());
     one.process = test::child_process(command, directory_.file("said"));
     note("program " + std::to_string(one.number) + " comes");
 }
@@ -284,12 +300,15 @@ void conductor::befall(fault const& f, stage when)
     case victim::way: return befall_way(f, *nodes_[f.target / 2].ways.at(f.target % 2), when);
     case victim::server: return befall_server(f, nodes_[f.target], when);
     case victim::program: return befall_program(f, programs_[f.target], when);
+    case victim::group: return befall_group(f, *group_, when);
     }
 }
 
 void conductor::befall_way(fault const& f, fault_proxy& way, stage when) const
 {
     auto const where = f.amount % 2 == 0 ? direction::to_server : direction::to_client;
+    if (f.what == "lose packets")
+        return befall_network(f, way, when);
     if (when == stage::ends) {
         if (f.what == "lose") // a stream without some of its bytes is none that TCP delivers
             way.black_hole();
@@ -314,6 +333,24 @@ void conductor::befall_way(fault const& f, fault_proxy& way, stage when) const
         way.refuse();
     if (f.what == "refuse" || f.what == "reset")
         way.reset_all();
+}
+
+/// In both directions, or in one. Without a network of its own the proxy holds everything back.
+void conductor::befall_network(fault const& f, fault_proxy& way, stage when) const
+{
+    for (auto const where : {direction::to_server, direction::to_client}) {
+        bool const concerned = f.amount % 3 == 0 || (f.amount % 3 == 1) == (where == direction::to_server);
+        if (!concerned || when == stage::is_half_over)
+            continue;
+        if (network_.entered() && when == stage::begins)
+            network_.cut(way.port(), where);
+        else if (network_.entered())
+            network_.mend(way.port(), where);
+        else if (when == stage::begins)
+            way.cut_one_way(where);
+        else
+            way.pass(where);
+    }
 }
 
 void conductor::befall_server(fault const& f, node& its, stage when)
@@ -381,10 +418,50 @@ void conductor::befall_program(fault const& f, program& its, stage when)
         flaw("program " + std::to_string(its.number) + " has ended too early");
     if (f.what == "kill program") {
         its.process.kill();
+        execute_wills(its);
     } else {
         leave(its);
     }
     start(its);
+}
+
+/// Leaves the leases of a killed program to others.
+void conductor::execute_wills(program const& dead)
+{
+    for (unsigned actor = 0; actor != draw_parts(all_, dead.number).size(); ++actor) {
+        entry of{.program = static_cast<std::uint16_t>(dead.number),
+                 .actor = static_cast<std::uint8_t>(actor)};
+        std::string const will = directory_.file(name_of_will(of.owner()));
+        auto const left = take_left(will, will + "-taken");
+        if (!left)
+            continue;
+        of = entry::of(left->owner, event::leaves_behind);
+        of.at = now();
+        of.lock = static_cast<std::uint8_t>(left->lock);
+        of.things = left->things;
+        journal_.append(of);
+        leave_behind(*left);
+    }
+}
+
+/// If the Sentinels name no master now, the last one is the victim again.
+void conductor::befall_group(fault const& f, test::watched_group& group, stage when)
+{
+    if (when == stage::is_half_over)
+        return;
+    bool const begins = when == stage::begins;
+    if (f.what == "fail over") {
+        if (begins)
+            note(group.fail_over() ? "the Sentinels choose another master" : "not now");
+        return;
+    }
+    if (begins)
+        if (auto const master = group.master(); master != group.members.size())
+            former_master_ = master;
+    auto& victim = group.members[former_master_];
+    if (f.what == "kill master")
+        return begins ? victim.kill() : group.members.restart(former_master_);
+    begins ? victim.pause() : victim.resume();
 }
 
 /// A program that is slow to wake may miss every open window (W5). If one has not been served, the served ones leave,
@@ -400,9 +477,12 @@ void conductor::calm_down()
     for (program const& one : programs_)
         for (unsigned actor = 0; actor != draw_parts(all_, one.number).size(); ++actor)
             waiting.insert({one.number, actor});
+    if (all_.has_election)
+        for (program const& one : programs_)
+            waiting.insert({one.number, leader_watcher});
     auto const all_served = [&] {
         for (entry const& one : journal_.entries(from))
-            if (one.what == event::holds && one.at > began)
+            if (one.at > began && (one.what == event::holds || one.what == event::hears_surely))
                 waiting.erase({one.program, one.actor});
         // The keys of killed programs have expired.
         return waiting.empty() && now() - began > all_.longest_key() + 2 * all_.furthest_clock();
@@ -447,12 +527,16 @@ void conductor::check_keys()
     std::string left;
     auto const gone = [&] {
         left.clear();
-        for (node& its : nodes_) {
-            test::probe eye(its.server.port(), longest_wait);
+        auto const look_at = [&](std::uint16_t port) {
+            test::probe eye(port, longest_wait);
             for (std::string const& key : eye.keys())
                 if (!may_stay(eye, key))
                     left = key;
-        }
+        };
+        for (node const& its : nodes_)
+            look_at(its.server.port());
+        if (group_ && group_->master() != group_->members.size())
+            look_at(group_->members[group_->master()].port());
         return left.empty();
     };
     if (!wait_for(last_words, gone))
@@ -466,7 +550,9 @@ std::string conductor::figures(verdict const& seen) const
                        std::to_string(seen.refused) + " refused, " + std::to_string(seen.lost) +
                        " lost, told after " + std::to_string(seen.latest_told) + " looks at most, " +
                        std::to_string(seen.writes) + " writes, " + std::to_string(seen.writes_late) +
-                       " too late; faults: ";
+                       " too late, " + std::to_string(seen.adopted) + " adoptions, " +
+                       std::to_string(seen.terms) + " terms, heard of " + std::to_string(seen.heard) +
+                       " times, " + std::to_string(seen.changes) + " changes of nodes; faults: ";
     for (auto const& [what, times] : befell_)
         text += std::string(what) + ' ' + std::to_string(times) + ", ";
     return text + (flaws_.empty() ? "no flaw" : "FLAW");
@@ -476,7 +562,7 @@ std::string conductor::story() const
 {
     auto lines = notes_;
     for (entry const& one : journal_.entries())
-        lines.emplace_back(one.at, "    lock-" + std::to_string(one.lock + 1) + ' ' + describe(one));
+        lines.emplace_back(one.at, "    " + name_of_thing(thing_of(one.lock)) + ' ' + describe(one));
     std::ranges::stable_sort(lines, {}, &std::pair<nanoseconds, std::string>::first);
     std::string text;
     for (auto const& [at, what] : lines)

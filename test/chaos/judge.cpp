@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/judge.hpp"
 
+#include "chaos/election_rules.hpp"
+#include "chaos/node_change_rules.hpp"
 #include "chaos/register_history.hpp"
 #include "kit/text.hpp"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace redlock::chaos {
@@ -22,11 +25,6 @@ struct tenure {
     bool reads = false;
 };
 
-nanoseconds instant_of(entry const& one)
-{
-    return nanoseconds{static_cast<std::int64_t>(one.value)};
-}
-
 std::string name_of(std::uint64_t owner)
 {
     return std::to_string(owner >> 40U) + static_cast<char>('a' + (owner >> 32U & 0xffU)) + " (" +
@@ -37,7 +35,14 @@ void count(entry const& one, verdict& seen)
 {
     switch (one.what) {
     case event::refused: ++seen.refused; break;
-    case event::holds: ++seen.leases; break;
+    case event::holds:
+        ++seen.leases;
+        seen.terms += one.lock == election_lock ? 1 : 0;
+        break;
+    case event::hears:
+    case event::hears_surely:
+    case event::hears_vacant: ++seen.heard; break;
+    case event::has_changed: seen.changes += one.value == 0 ? 1 : 0; break;
     case event::told:
         ++seen.lost;
         seen.latest_told = std::max(seen.latest_told, one.value);
@@ -61,14 +66,19 @@ public:
     void take(entry const& one)
     {
         switch (one.what) {
+        case event::adopts: adopted_from_[one.owner()] = one.value; break;
         case event::holds:
+            tokens_[one.owner()] = one.value;
+            continue_adopted(one);
+            break;
         case event::renumbered: tokens_[one.owner()] = one.value; break;
         case event::valid:
         case event::valid_too:
             readers_ = readers_ || one.what == event::valid_too;
             tenures_[one.owner()].push_back(
-                {one.at, instant_of(one), one.owner(), tokens_[one.owner()], one.what == event::valid_too});
+                {one.at, one.instant(), one.owner(), tokens_[one.owner()], one.what == event::valid_too});
             break;
+        case event::leaves_behind: leave_behind(one); break;
         case event::downgrades:
         case event::lets_go: cut(tenures_[one.owner()], one.at); break;
         case event::reads: reads_[one.owner()].begin = one.at; break;
@@ -99,6 +109,37 @@ private:
     {
         for (tenure& one : some)
             one.end = std::min(one.end, at);
+    }
+
+    void leave_behind(entry const& one)
+    {
+        auto& some = tenures_[one.owner()];
+        tenure left{.begin = one.at, .owner = one.owner(), .token = tokens_[one.owner()]};
+        for (tenure const& its : some)
+            left.end = std::max(left.end, its.end);
+        left_[one.owner()] = left;
+        cut(some, one.at);
+    }
+
+    /// H9: an adopted lease is the old one. Nobody else had the lock in between if the adoption was confirmed before the
+    /// old deadline. Otherwise the tokens tell.
+    void continue_adopted(entry const& one)
+    {
+        auto const from = adopted_from_.find(one.owner());
+        if (from == adopted_from_.end())
+            return;
+        tenure const left = left_[from->second];
+        if (one.value != left.token)
+            flaw(name_of(one.owner()) + " has another token than the lease that it adopted");
+        if (one.at < left.end)
+            tenures_[one.owner()].push_back({left.begin, one.at, one.owner(), left.token});
+    }
+
+    /// The one that was granted the lease, which others may have adopted.
+    [[nodiscard]] std::uint64_t first_owner(std::uint64_t owner) const
+    {
+        auto const from = adopted_from_.find(owner);
+        return from == adopted_from_.end() ? owner : first_owner(from->second);
     }
 
     /// T1: no two leases are valid at once, unless both are readers'.
@@ -157,7 +198,8 @@ private:
             bool const may_be_readers = readers_ && token % 1024 == 1023; // rule S16
             if (token == 0 || may_be_readers)
                 continue;
-            if (auto const [other, is_first] = owners.emplace(token, owner); !is_first)
+            if (auto const [other, is_first] = owners.emplace(token, first_owner(owner));
+                !is_first && other->second != first_owner(owner))
                 flaw(name_of(owner) + " and " + name_of(other->second) + " have the same token");
         }
     }
@@ -181,11 +223,24 @@ private:
 
     std::string name_;
     verdict& seen_;
-    std::map<std::uint64_t, std::vector<tenure>> tenures_; ///< each with the one before, or after it
-    std::map<std::uint64_t, std::uint64_t> tokens_;        ///< the last of each
-    bool readers_ = false;                                 ///< are there any?
-    std::map<std::uint64_t, register_use> reads_, writes_; ///< each owner reads once, and writes once
+    std::map<std::uint64_t, std::vector<tenure>> tenures_;  ///< each with the one before, or after it
+    std::map<std::uint64_t, std::uint64_t> tokens_;         ///< the last of each
+    std::map<std::uint64_t, tenure> left_{};                ///< behind: from then to the deadline
+    std::map<std::uint64_t, std::uint64_t> adopted_from_{}; ///< the owner before
+    bool readers_ = false;                                  ///< are there any?
+    std::map<std::uint64_t, register_use> reads_, writes_;  ///< each owner reads once, and writes once
 };
+
+std::vector<unsigned> things_of(entry const& one)
+{
+    if (one.things == 0)
+        return {thing_of(one.lock)};
+    std::vector<unsigned> all;
+    for (unsigned thing = 0; thing != 32; ++thing)
+        if ((one.things & bit_of(thing)) != 0)
+            all.push_back(thing);
+    return all;
+}
 
 } // namespace
 
@@ -193,12 +248,19 @@ verdict judge(std::vector<entry> const& entries)
 {
     verdict seen;
     std::map<unsigned, court> courts;
+    election_rules election(seen.flaws);
+    node_change_rules node_changes(seen.flaws);
+    std::set<std::uint64_t> adopters;
     for (entry const& one : entries) {
         count(one, seen);
-        auto things = one.things != 0 ? one.things : 1U << thing_of(one.lock);
-        for (unsigned thing = 0; things != 0; ++thing, things >>= 1U)
-            if (things % 2 != 0)
-                courts.try_emplace(thing, name_of_thing(thing), seen).first->second.take(one);
+        if (one.what == event::adopts)
+            adopters.insert(one.owner());
+        seen.adopted += one.what == event::holds && adopters.contains(one.owner()) ? 1 : 0;
+        for (unsigned const thing : things_of(one))
+            courts.try_emplace(thing, name_of_thing(thing), seen).first->second.take(one);
+        if (one.lock == election_lock)
+            election.take(one);
+        node_changes.take(one);
     }
     for (auto& [thing, its] : courts)
         its.decide();
@@ -209,9 +271,14 @@ std::string describe(entry const& one)
 {
     std::string value = std::to_string(one.value);
     if (one.what == event::valid || one.what == event::valid_too)
-        value = in_seconds(instant_of(one));
+        value = in_seconds(one.instant());
     if (one.what == event::overdue)
         value = event_names.at(one.value);
+    if (one.what == event::adopts || one.what == event::author)
+        value = name_of(one.value);
+    if (one.what == event::announced || one.what == event::hears || one.what == event::hears_surely ||
+        one.what == event::hears_vacant)
+        value = std::to_string(term_of(one.value)) + '.' + std::to_string(one.value % version_of(1, 0));
     return name_of(one.owner()) + ' ' + std::string(event_names.at(static_cast<std::size_t>(one.what))) +
            ' ' + value;
 }

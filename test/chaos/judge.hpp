@@ -17,6 +17,10 @@ struct verdict {
     std::uint64_t writes = 0;
     std::uint64_t writes_late = 0;
     std::uint64_t latest_told = 0; ///< looks after the end
+    std::uint64_t adopted = 0;     ///< leases that were left behind and confirmed
+    std::uint64_t terms = 0;       ///< leases of the election
+    std::uint64_t heard = 0;       ///< times that a program was told of the leader
+    std::uint64_t changes = 0;     ///< completed changes of nodes
 };
 
 /// \param entries in the order of their instants

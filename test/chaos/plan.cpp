@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/plan.hpp"
 
+#include "chaos/journal.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,10 +16,16 @@ using namespace std::chrono_literals;
 namespace {
 
 using names = std::vector<std::string_view>;
+/// Seeds up to this one have only what there was when they were tried (docs/ledger.md).
+constexpr std::uint64_t known_seeds = 205;
+
 names const on_ways{"delay", "hold", "lose", "cut", "dribble", "reset", "refuse", "black hole"};
+names const on_later_ways{"delay", "hold",   "lose",       "cut",          "dribble",
+                          "reset", "refuse", "black hole", "lose packets", "lose packets"};
 names const of_programs{"stop program", "stop program", "kill program", "newcomer"};
 names const of_servers{"stop",  "kill",          "set clock", "forget scripts", "disconnect",
                        "pause", "out of memory", "forbid",    "back up"};
+names const of_groups{"fail over", "kill master", "stop master"};
 names const of_servers_that_forget{"empty", "empty", "follow", "read-only"};
 
 template <class List>
@@ -63,7 +71,8 @@ manner draw_manner(cast const& all, dice& chance)
 void draw_companions(cast const& all, part& one, dice& chance)
 {
     for (unsigned lock = 0; lock != all.locks; ++lock)
-        if (lock != one.lock && chance.one_in(2))
+        if (lock != one.lock &&
+            (chance.one_in(2) || all.leases_are_adopted)) // by actors that want the same names
             one.others.push_back(lock);
     if (one.others.empty())
         one.others.push_back((one.lock + 1) % all.locks);
@@ -97,11 +106,52 @@ fault draw_fault(cast const& all, dice& chance)
     fault drawn{.length = between(chance, 1ms, 3s), .whose = static_cast<fault::victim>(chance.below(3))};
     std::array const victims{2 * all.servers(), all.servers(), all.programs};
     drawn.target = static_cast<unsigned>(chance.below(victims.at(static_cast<std::size_t>(drawn.whose))));
-    drawn.what = drawn.whose == fault::victim::way       ? one_of(chance, on_ways)
+    drawn.what = drawn.whose == fault::victim::way
+                     ? one_of(chance, all.seed > known_seeds ? on_later_ways : on_ways)
                  : drawn.whose == fault::victim::program ? one_of(chance, of_programs)
                                                          : draw_for_server(all, drawn.target, chance);
     drawn.amount = chance.next();
+    bool const is_stop = drawn.what == "stop" || drawn.what == "stop program";
+    if (all.seed > known_seeds && is_stop && chance.one_in(3))
+        drawn.length = all.longest_key() + between(chance, 1ms, 1s);
     return drawn;
+}
+
+/// A new master waits for many seconds before it votes.
+void draw_faults_of_group(cast const& all, milliseconds length, std::vector<fault>& faults)
+{
+    milliseconds at{};
+    for (unsigned number = 1;; ++number) {
+        dice chance(all.seed << 20U ^ 0xb0000U ^ number);
+        at += between(chance, 4s, 15s);
+        if (at >= length)
+            return;
+        milliseconds const lasts = std::min(between(chance, 1s, 4s), length - at);
+        faults.push_back(
+            {.at = at, .length = lasts, .whose = fault::victim::group, .what = one_of(chance, of_groups)});
+        at += lasts;
+    }
+}
+
+std::vector<fault> draw_other_faults(cast const& all, milliseconds length)
+{
+    std::vector<fault> faults;
+    std::map<std::pair<fault::victim, unsigned>, milliseconds> ends;
+    milliseconds at{};
+    for (unsigned number = 1;; ++number) {
+        dice chance(all.seed << 20U ^ number); // its own: one fault more changes no other
+        at += between(chance, 10ms, all.pace);
+        if (at >= length)
+            return faults;
+        fault drawn = draw_fault(all, chance);
+        milliseconds& end = ends[{drawn.whose, drawn.target}];
+        if (at < end)
+            continue;
+        drawn.at = at;
+        drawn.length = std::min(drawn.length, length - at);
+        end = at + drawn.length;
+        faults.push_back(drawn);
+    }
 }
 
 } // namespace
@@ -121,6 +171,20 @@ cast::cast(std::uint64_t its_seed)
         clocks_ahead.push_back(between(chance, -furthest_clock(), furthest_clock()));
     }
     permits = static_cast<unsigned>(chance.between(1, 6));
+    if (seed > known_seeds)
+        draw_more();
+}
+
+/// An observer of an election does not notice that a server with which it is connected has lost all data.
+void cast::draw_more()
+{
+    dice more(seed << 20U ^ 0xa0000U);
+    has_election = !more.one_in(3) && !is_fenced_without_readers();
+    leases_are_adopted = more.one_in(2) && locks_are < kinds::permits;
+    has_group = more.one_in(4);
+    auto const node = static_cast<unsigned>(more.below(nodes()));
+    if (nodes() > 1 && more.one_in(2))
+        spare_node = node;
 }
 
 bool cast::is_fenced_without_readers() const
@@ -148,7 +212,9 @@ std::string cast::describe() const
            " programs, " + std::to_string(locks) + " locks, " +
            (of_permits ? std::to_string(permits) + ' ' : "") +
            std::string(words.at(static_cast<std::size_t>(locks_are))) + ", of " +
-           std::to_string(longest_ttl.count()) + " ms";
+           std::to_string(longest_ttl.count()) + " ms" + (has_group ? ", a group" : "") +
+           (has_election ? ", an election" : "") + (leases_are_adopted ? ", adoptions" : "") +
+           (spare_node ? ", changes of nodes" : "");
 }
 
 std::vector<part> draw_parts(cast const& all, unsigned program)
@@ -165,6 +231,11 @@ std::vector<part> draw_parts(cast const& all, unsigned program)
             one.count = static_cast<unsigned>(chance.between(1, all.permits));
         one.chance = dice(chance.next());
     }
+    if (all.has_election)
+        parts.push_back({.lock = election_lock,
+                         .how = manner::leading,
+                         .options = draw_options(all, chance),
+                         .chance = dice(chance.next())});
     return parts;
 }
 
@@ -183,23 +254,11 @@ config draw_config(cast const& all, unsigned program, std::vector<std::string> n
 
 std::vector<fault> draw_faults(cast const& all, milliseconds length)
 {
-    std::vector<fault> faults;
-    std::map<std::pair<fault::victim, unsigned>, milliseconds> ends;
-    milliseconds at{};
-    for (unsigned number = 1;; ++number) {
-        dice chance(all.seed << 20U ^ number); // its own: one fault more changes no other
-        at += between(chance, 10ms, all.pace);
-        if (at >= length)
-            return faults;
-        fault drawn = draw_fault(all, chance);
-        milliseconds& end = ends[{drawn.whose, drawn.target}];
-        if (at < end)
-            continue;
-        drawn.at = at;
-        drawn.length = std::min(drawn.length, length - at);
-        end = at + drawn.length;
-        faults.push_back(drawn);
-    }
+    std::vector<fault> faults = draw_other_faults(all, length);
+    if (all.has_group)
+        draw_faults_of_group(all, length, faults);
+    std::ranges::stable_sort(faults, {}, &fault::at);
+    return faults;
 }
 
 } // namespace redlock::chaos

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ enum class manner : std::uint8_t {
     together, ///< several names
     fenced_together,
     sharing_out, ///< some of a lock's permits
-    fenced_sharing_out
+    fenced_sharing_out,
+    leading ///< the election
 };
 
 [[nodiscard]] constexpr bool takes_turns(manner how)
@@ -51,6 +53,17 @@ enum class manner : std::uint8_t {
 [[nodiscard]] constexpr bool takes_permits(manner how)
 {
     return how == manner::sharing_out || how == manner::fenced_sharing_out;
+}
+
+/// A reader's lease and one of permits have no `adopt`.
+[[nodiscard]] constexpr bool may_be_adopted(manner how)
+{
+    return how <= manner::fenced_together && how != manner::reading && how != manner::fenced_reading;
+}
+[[nodiscard]] constexpr bool has_token(manner how)
+{
+    return how == manner::fenced || how == manner::fenced_reading || how == manner::fenced_writing ||
+           how == manner::fenced_together || how == manner::fenced_sharing_out || how == manner::leading;
 }
 
 struct cast {
@@ -67,8 +80,13 @@ struct cast {
     milliseconds longest_ttl;
     int slack_divisor; ///< divides the longest ttl: a third of it by this is the smallest slack
     milliseconds pace; ///< the longest pause between two faults
+    bool has_election = false;
+    bool has_group = false;               ///< one node more: a group of servers that Sentinels watch
+    bool leases_are_adopted = false;      ///< some leases are left behind, for others to adopt
+    std::optional<unsigned> spare_node{}; ///< programs take it out of their lists and put it back
 
     [[nodiscard]] unsigned servers() const { return static_cast<unsigned>(durable.size()); }
+    [[nodiscard]] unsigned nodes() const { return servers() + (has_group ? 1U : 0U); }
     [[nodiscard]] bool is_fenced_without_readers() const;
     [[nodiscard]] std::string describe() const;
     /// On its server's clock.
@@ -76,6 +94,9 @@ struct cast {
     [[nodiscard]] milliseconds smallest_slack() const { return longest_ttl / 3 / slack_divisor; }
     /// How far a server's clock may be from this machine's. T2 asks for half a quarantine.
     [[nodiscard]] milliseconds furthest_clock() const { return longest_ttl / 6; }
+
+private:
+    void draw_more();
 };
 
 /// One actor that wants a lock again and again.
@@ -91,7 +112,7 @@ struct part {
 [[nodiscard]] config draw_config(cast const&, unsigned program, std::vector<std::string> nodes);
 
 struct fault {
-    enum class victim : std::uint8_t { way, server, program };
+    enum class victim : std::uint8_t { way, server, program, group };
 
     milliseconds at{};
     milliseconds length{};

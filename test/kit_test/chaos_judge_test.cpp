@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "chaos/judge.hpp"
+#include "chaos/left_lease.hpp"
 #include "chaos/plan.hpp"
 #include "chaos/register_history.hpp"
+#include "kit/certificates.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace redlock::chaos;
@@ -192,6 +197,153 @@ BOOST_AUTO_TEST_CASE(judge_finds_losses_and_operations_not_reported)
     BOOST_TEST(judge({said(1, 1ns, event::overdue, 1)}).flaws.size() == 1U);
 }
 
+/// Program 1 leaves its lease behind at 20 ns, program 2 adopts it, and program 3 has the lock from 35 ns to 36 ns.
+std::vector<entry> adoption(std::uint64_t token, std::uint64_t adopted_token, nanoseconds deadline)
+{
+    return {said(1, 10ns, event::holds, token),
+            said(1, 10ns, event::valid, until(deadline)),
+            said(1, 20ns, event::leaves_behind),
+            said(2, 30ns, event::adopts, said(1, 0ns, event::asks).owner()),
+            said(3, 35ns, event::holds, token + 1024),
+            said(3, 35ns, event::valid, until(36ns)),
+            said(2, 40ns, event::holds, adopted_token),
+            said(2, 40ns, event::valid, until(140ns))};
+}
+
+// rule H9
+BOOST_AUTO_TEST_CASE(judge_takes_adopted_lease_for_the_old_one)
+{
+    auto const without_third = [](std::vector<entry> all) {
+        std::erase_if(all, [](entry const& one) { return one.program == 3; });
+        return all;
+    };
+    verdict const seen = judge(without_third(adoption(5, 5, 100ns)));
+    BOOST_TEST((seen.flaws.empty() && seen.adopted == 1U && seen.leases == 2U));
+    BOOST_TEST(judge(without_third(adoption(5, 6, 100ns))).flaws.size() == 1U);
+    auto not_adopted = without_third(adoption(5, 5, 100ns));
+    not_adopted.erase(not_adopted.begin() + 3);
+    BOOST_TEST(judge(not_adopted).flaws.size() == 1U); // the same token
+    auto used_after_all = without_third(adoption(0, 0, 100ns));
+    used_after_all.erase(used_after_all.begin() + 2);
+    BOOST_TEST(judge(used_after_all).flaws.size() == 1U);
+}
+
+// rule H9
+BOOST_AUTO_TEST_CASE(judge_lets_nobody_have_a_lease_between_two_holders)
+{
+    BOOST_TEST(judge(adoption(0, 0, 100ns)).flaws.size() == 1U);
+    BOOST_TEST(judge(adoption(0, 0, 32ns)).flaws.empty());
+    BOOST_TEST(judge(adoption(5, 5, 32ns)).flaws.size() == 1U); // by its token
+}
+
+entry said_of_election(unsigned program, nanoseconds at, event what, std::uint64_t value = 0,
+                       std::uint32_t operation = 1)
+{
+    entry one = said(program, at, what, value);
+    one.lock = election_lock;
+    one.operation = operation;
+    return one;
+}
+
+// rule EL1
+BOOST_AUTO_TEST_CASE(judge_finds_two_leaders)
+{
+    auto const second_from = [](nanoseconds at, std::uint64_t term) {
+        return judge({said_of_election(1, 10ns, event::holds, 5),
+                      said_of_election(1, 10ns, event::valid, until(50ns)),
+                      said_of_election(2, at, event::holds, term),
+                      said_of_election(2, at, event::valid, until(90ns))});
+    };
+    BOOST_TEST(second_from(50ns, 6).flaws.empty());
+    BOOST_TEST(second_from(50ns, 6).terms == 2U);
+    BOOST_TEST(second_from(49ns, 6).flaws.size() == 1U);
+    BOOST_TEST(second_from(50ns, 4).flaws.size() == 1U);
+}
+
+// rule EL4
+BOOST_AUTO_TEST_CASE(judge_finds_news_of_earlier_leader)
+{
+    auto const flaws = [](event first, std::uint64_t first_version, event second,
+                          std::uint64_t second_version) {
+        entry const before = said_of_election(1, 10ns, first, first_version);
+        entry after = said_of_election(1, 20ns, second, second_version);
+        auto const of_watcher = judge({before, after}).flaws.size();
+        after.actor = 1; // another watcher of the same program
+        return std::pair(of_watcher, judge({before, after}).flaws.size());
+    };
+    auto const both = [](std::size_t first, std::size_t second) { return std::pair(first, second); };
+    BOOST_TEST((flaws(event::hears, version_of(5, 2), event::hears, version_of(6, 1)) == both(0, 0)));
+    BOOST_TEST((flaws(event::hears, version_of(6, 1), event::hears, version_of(5, 2)) == both(2, 1)));
+    BOOST_TEST((flaws(event::hears, version_of(6, 2), event::hears, version_of(6, 1)) == both(1, 0)));
+    BOOST_TEST((flaws(event::hears_surely, version_of(6, 2), event::hears, version_of(6, 1)) == both(2, 1)));
+    BOOST_TEST((flaws(event::hears, version_of(6, 1), event::hears_vacant, version_of(5, 2)) == both(2, 1)));
+    BOOST_TEST(
+        (flaws(event::hears_surely, version_of(6, 2), event::hears_vacant, version_of(6, 2)) == both(0, 0)));
+}
+
+// rule EL4
+BOOST_AUTO_TEST_CASE(judge_finds_that_a_leader_in_office_is_not_known)
+{
+    auto const told = [](event what, std::uint64_t version, nanoseconds at) {
+        return judge({said_of_election(1, 10ns, event::holds, 5),
+                      said_of_election(1, 10ns, event::valid, until(50ns)),
+                      said_of_election(1, 15ns, event::announced, version_of(5, 1)),
+                      said_of_election(2, 20ns, event::asks_leader),
+                      said_of_election(1, 21ns, event::announced, version_of(5, 2)),
+                      said_of_election(2, at, what, version)})
+            .flaws.size();
+    };
+    BOOST_TEST(told(event::hears, version_of(5, 1), 30ns) == 0U);
+    BOOST_TEST(told(event::hears, version_of(4, 9), 30ns) == 1U);
+    BOOST_TEST(told(event::hears_vacant, version_of(5, 1), 30ns) == 1U);
+    BOOST_TEST(told(event::hears_vacant, version_of(5, 1), 50ns) == 0U);
+    BOOST_TEST(told(event::hears, version_of(4, 9), 50ns) == 0U);
+}
+
+// rule EL4
+BOOST_AUTO_TEST_CASE(judge_finds_that_a_leadership_has_ended_when_it_is_unknown)
+{
+    for (event const end : {event::lets_go, event::told})
+        BOOST_TEST(judge({said_of_election(1, 10ns, event::valid, until(50ns)),
+                          said_of_election(1, 15ns, event::announced, version_of(5, 1)),
+                          said_of_election(2, 20ns, event::asks_leader), said_of_election(1, 25ns, end),
+                          said_of_election(2, 30ns, event::hears_vacant, version_of(5, 1))})
+                       .flaws.empty());
+}
+
+// rule EL4
+BOOST_AUTO_TEST_CASE(judge_finds_values_of_one_term_by_two_authors)
+{
+    std::uint64_t const leader = said(1, 0ns, event::asks).owner();
+    auto const told_of = [&](std::uint64_t author) {
+        return judge({said_of_election(2, 10ns, event::hears, version_of(5, 1)),
+                      said_of_election(2, 10ns, event::author, author),
+                      said_of_election(1, 20ns, event::holds, 5)})
+            .flaws.size();
+    };
+    BOOST_TEST(told_of(leader) == 0U);
+    BOOST_TEST(told_of(leader + 1) == 1U);
+}
+
+// rule N9
+BOOST_AUTO_TEST_CASE(judge_finds_lease_from_before_a_change_of_nodes)
+{
+    auto const valid_at = [](nanoseconds asked, nanoseconds at, std::uint64_t error) {
+        entry change = said(1, 20ns, event::changes);
+        entry changed = said(1, 30ns, event::has_changed, error);
+        change.actor = changed.actor = node_changer;
+        std::vector<entry> all{said(1, asked, event::asks), change, said(1, at, event::valid, until(100ns)),
+                               changed};
+        std::ranges::stable_sort(all, {}, &entry::at);
+        return judge(all);
+    };
+    BOOST_TEST(valid_at(10ns, 25ns, 0).flaws.empty());
+    BOOST_TEST(valid_at(10ns, 35ns, 0).flaws.size() == 1U);
+    BOOST_TEST(valid_at(10ns, 35ns, 1).flaws.empty()); // refused
+    BOOST_TEST(valid_at(21ns, 35ns, 0).flaws.empty());
+    BOOST_TEST((valid_at(10ns, 25ns, 0).changes == 1U && valid_at(10ns, 25ns, 1).changes == 0U));
+}
+
 BOOST_AUTO_TEST_CASE(sets_and_permits_are_drawn_as_they_can_be)
 {
     for (std::uint64_t seed = 1; seed != 200; ++seed) {
@@ -203,6 +355,57 @@ BOOST_AUTO_TEST_CASE(sets_and_permits_are_drawn_as_they_can_be)
                        all.describe());
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(later_seeds_add_elections_adoptions_changes_of_nodes_and_groups)
+{
+    unsigned elections = 0;
+    unsigned adoptions = 0;
+    unsigned changes = 0;
+    unsigned groups = 0;
+    for (std::uint64_t seed = 1; seed != 400; ++seed) {
+        cast const all(seed);
+        bool const adds = all.has_election || all.leases_are_adopted || all.spare_node || all.has_group;
+        BOOST_TEST((!adds || seed > 205), all.describe());
+        BOOST_TEST((!all.has_election || !all.is_fenced_without_readers()), all.describe());
+        BOOST_TEST((!all.spare_node || *all.spare_node < all.nodes()), all.describe());
+        auto const parts = draw_parts(all, 1);
+        BOOST_TEST((parts.back().how == manner::leading) == all.has_election, all.describe());
+        elections += all.has_election ? 1U : 0U;
+        adoptions += all.leases_are_adopted ? 1U : 0U;
+        changes += all.spare_node ? 1U : 0U;
+        groups += all.has_group ? 1U : 0U;
+    }
+    BOOST_TEST((elections > 50U && adoptions > 50U && changes > 50U && groups > 25U));
+}
+
+BOOST_AUTO_TEST_CASE(later_seeds_stop_programs_and_servers_for_longer_than_a_ttl)
+{
+    for (std::uint64_t const seed : {205U, 206U}) {
+        cast const all(seed);
+        auto const faults = draw_faults(all, 10min);
+        auto const longer = [&](std::string_view what) {
+            return std::ranges::any_of(faults, [&](fault const& one) {
+                return one.what == what && one.length > std::max<milliseconds>(all.longest_key(), 3s);
+            });
+        };
+        BOOST_TEST(longer("stop program") == (seed > 205));
+        BOOST_TEST(longer("stop") == (seed > 205));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(left_lease_is_taken_once)
+{
+    redlock::test::temporary_directory const directory{"redlock-chaos-test"};
+    std::string const file = directory.file("left");
+    leave_behind({.nonce = "abandoned", .file = file});
+    leave_behind(
+        {.nonce = "nonce", .token = 1024, .owner = 5, .ttl = 700ms, .lock = 2, .things = 6, .file = file});
+    auto const taken = take_left(file, file + "-1");
+    BOOST_REQUIRE(taken);
+    BOOST_TEST((taken->nonce == "nonce" && taken->token == 1024U && taken->owner == 5U &&
+                taken->ttl == 700ms && taken->lock == 2U && taken->things == 6U && taken->file == file));
+    BOOST_TEST(!take_left(file, file + "-2"));
 }
 
 BOOST_AUTO_TEST_CASE(faults_drawn_from_the_same_seed_are_the_same)
