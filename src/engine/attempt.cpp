@@ -210,9 +210,10 @@ core::node_set attempt::unreached() const
 // rules A6 and Q5
 core::node_set attempt::roll_back()
 {
+    if (!open_ || !has_only_begun()) // the answers to the attempt before say more
+        lock_->key->publish(all_rows());
     close();
     choice_.reset();
-    lock_->key->publish(all_rows());
     core::node_set perhaps = asked_;
     if (!type().several || !claims()) // A node keeps one name for us, though it refuses another.
         perhaps.erase(held_by_others_);
@@ -292,9 +293,19 @@ core::node_census attempt::census() const
 bool attempt::hears_too_few() const
 {
     core::attempt so_far = votes_;
-    bool const lost = so_far.time_out() == step::lost;
-    auto const since = core::elapsed(votes_.sent(), runtime_.loop().now());
-    return since >= config_->node_timeout / 8 && lost && !so_far.contended();
+    return so_far.time_out() == step::lost && !so_far.contended() && !is_young();
+}
+
+bool attempt::has_only_begun() const
+{
+    core::attempt so_far = votes_;
+    return so_far.time_out() == step::lost && is_young();
+}
+
+/// Nodes can hardly have answered yet.
+bool attempt::is_young() const
+{
+    return core::elapsed(votes_.sent(), runtime_.loop().now()) < config_->node_timeout / 8;
 }
 
 void attempt::tell_vote(observer& watcher, unsigned node, node_report const& row) const

@@ -122,6 +122,8 @@ public:
     [[nodiscard]] bool too_late(core::instant now) const;
     /// Do too few nodes answer, although healthy ones would have answered by now?
     [[nodiscard]] bool hears_too_few() const;
+    /// Have too few nodes answered, because there was hardly any time?
+    [[nodiscard]] bool has_only_begun() const;
 
 private:
     friend class round<attempt>;
@@ -184,6 +186,7 @@ private:
     void close();
     void tell_lease(unsigned node);
     [[nodiscard]] bool is_behind_other_commands() const;
+    [[nodiscard]] bool is_young() const;
     void tell_vote(unsigned node, node_report const& row)
     {
         if (observer* const watcher = runtime_.its.watcher())

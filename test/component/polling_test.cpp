@@ -298,6 +298,24 @@ BOOST_AUTO_TEST_CASE(waiter_polls_on_the_same_node_when_tracking_is_refused)
     serve_all(1s);
 }
 
+/// A try that the end of the time cuts off has heard less than the one before.
+// rule A8
+BOOST_AUTO_TEST_CASE(time_that_ends_amid_a_try_is_told_as_the_refusal_before)
+{
+    options.fair = false;
+    occupy("3600000");
+    contender& one = add();
+    for (duration limit = 50ms; limit < 60ms; limit += 100us) {
+        bool ended = false;
+        one.lock->acquire_for(limit, [&](error_code ec, lease const&) { ended = ec == errc::timed_out; });
+        pass(limit + a_tick);
+        BOOST_TEST_REQUIRE(ended);
+        BOOST_TEST(one.told->last_failure == errc::contended);
+        auto const table = one.lock->last_attempt();
+        BOOST_TEST(std::ranges::count(table, node_result::held_by_other, &node_outcome::result) != 0);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test

@@ -60,6 +60,7 @@ struct positions : observer {
         if (e.result)
             held_here.push_back(e.held_here);
     }
+    void on_acquire(acquire_event const& e) noexcept override { last_failure = e.last_failure; }
     void on_release(release_event const& e) noexcept override { released = e.result; }
     void on_lease(lease_event const& e) noexcept override { leases.push_back({e.what, e.shared}); }
     std::vector<std::size_t> before;
@@ -70,6 +71,7 @@ struct positions : observer {
         bool operator==(lease_change const&) const = default;
     };
     std::vector<lease_change> leases;
+    error_code last_failure{};
     std::optional<error_code> released; ///< how its last release ended
 };
 
