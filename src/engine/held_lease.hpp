@@ -266,8 +266,8 @@ private:
     /// No deletion is owed: the keys are being deleted, stay on purpose, or belong to another lease.
     bool deletion_settled_ : 1 = false;
     bool begun_ : 1 = false;
-    bool shut_down_ : 1 = false;  ///< ended by its client's end
-    bool downgraded_ : 1 = false; ///< or it has the key of a lease that was
+    bool shut_down_ : 1 = false; ///< ended by its client's end
+    bool downgraded_ : 1 = false;
     std::atomic<std::uint32_t> references_{0};
     std::variant<keeping, releasing> stage_;
     core::node_set reached_; ///< nodes to which a vote or an extension with its nonce was sent

@@ -95,7 +95,6 @@ void held_lease::become_renewer(held_lease& before)
 {
     bool const extending = before.kept().extending();
     reached_.insert(before.reached_);
-    downgraded_ = downgraded_ || before.downgraded_;
     kept().become_renewer(before.kept());
     lock().key->renewed_by(before, *this);
     if (before.group_) // it stays
