@@ -78,6 +78,8 @@ class AsioRedlock(ConanFile):
             library.defines = ["REDLOCK_STATIC_DEFINE"]
         if self.settings.os in ("Linux", "FreeBSD"):
             library.system_libs = ["pthread"]
+        elif self.settings.os == "Windows":
+            library.system_libs = ["ws2_32", "mswsock"]
         if self.options.with_testing:
             kit = self.cpp_info.components["testing"]
             kit.set_property("cmake_target_name", "redlock::testing")
