@@ -104,6 +104,15 @@ BOOST_AUTO_TEST_CASE(distant_waiter_lets_others_in_for_window_of_previous_owner)
     BOOST_TEST((until_granted(far) <= 3 * 70ms + 2 * 70ms + a_tick + time_to_hand_over));
 }
 
+// rule Q19
+BOOST_AUTO_TEST_CASE(first_position_lets_the_window_pass)
+{
+    line_up_and_pass(3);
+    pass(longer_than_a_passage);
+    all[1]->release();
+    BOOST_TEST((until_granted(*all[2]) >= 5 * round_trip)); // without a window it takes three
+}
+
 // rule Q12
 BOOST_AUTO_TEST_CASE(waiter_that_leaves_while_lock_is_left_free_costs_nothing)
 {

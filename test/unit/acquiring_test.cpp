@@ -357,4 +357,15 @@ BOOST_AUTO_TEST_CASE(no_order_of_events_breaks_a_promise)
     BOOST_TEST_MESSAGE(found.states << " states, " << found.transitions << " transitions");
 }
 
+/// An operation with a time limit has no patience that could end, and keeps its position.
+// rule Q15
+BOOST_AUTO_TEST_CASE(pause_goes_on_until_it_or_its_waiters_patience_is_over)
+{
+    acquiring pausing;
+    pausing.at = acquiring::phase::pausing;
+    BOOST_TEST((pausing.time_is_up(false, false).then == acquiring::step::reschedule));
+    BOOST_TEST((pausing.time_is_up(false, true).then == acquiring::step::connect));
+    BOOST_TEST((pausing.time_is_up(true, false).then == acquiring::step::end_of_pause));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
