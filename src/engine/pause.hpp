@@ -37,10 +37,8 @@ struct acquisition {
     /// A node told of the awaited name's key.
     void saw(unsigned node, unsigned nodes, kind::key_observation seen)
     {
-        if (seen.left) { // another client has it
+        if (seen.left) // another client has it
             met_others();
-            current_waiter->told_of_holder();
-        }
         seen.which = awaited;
         key->note_holder(node, nodes, seen);
     }

@@ -63,12 +63,10 @@ public:
         last_cause_ = {};
         has_table_ = false;
     }
-    /// Another client has the lock: that is why the waiter waits, whatever an attempt met before.
-    void told_of_holder() { last_cause_ = errc::contended; }
-    /// The waiter has a position in the queue of the name.
+    /// The waiter has a position in the queue of the name: that is why it waits, whatever an attempt met before.
     void tell_position(std::size_t before)
     {
-        told_of_holder();
+        last_cause_ = errc::contended;
         tell_waiting(before, true);
     }
     /// The waiter has lost a claim. Others that were quicker must not cost the waiter its place. After two returns the waiter
