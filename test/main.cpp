@@ -3,11 +3,12 @@
 #define BOOST_TEST_MODULE redlock
 #include <boost/test/included/unit_test.hpp>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <unistd.h>
 
 namespace {
 

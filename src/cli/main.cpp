@@ -50,7 +50,8 @@ void guess(options& o, int argc, char const* const* argv)
 {
     std::vector<std::string_view> words(argv, argv + argc);
     words.erase(std::ranges::find(words, "--"), words.end());
-    if (auto const asked = std::ranges::find_first_of(words, verbs, {}, {}, &verb::name); asked != words.end())
+    if (auto const asked = std::ranges::find_first_of(words, verbs, {}, {}, &verb::name);
+        asked != words.end())
         o.verb = *asked;
     o.json = std::ranges::find(words, "--json") != words.end();
 }
