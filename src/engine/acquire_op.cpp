@@ -94,7 +94,7 @@ void acquire_op::expire()
     if (!has_limit_)
         return give_up_in_outage();
     acquirer* const its = queue().acquirer_of(*this);
-    bool const is_won = its && its->decide_now(*this, last_cause_ != errc{});
+    bool const is_won = its && its->decide_now(*this);
     if (is_won || phase_ != phase::waiting)
         return;
     leave_queue();

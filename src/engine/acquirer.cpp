@@ -82,10 +82,10 @@ void acquirer::serve(waiter& next_waiter)
     go(then);
 }
 
-bool acquirer::decide_now(waiter& one, bool refused_before)
+bool acquirer::decide_now(waiter& one)
 {
     bool const alone = wanted_.current_waiter == &one && !wanted_.owner->after(one);
-    if (alone && state_.at == phase::voting && !(refused_before && attempt_.has_only_begun()))
+    if (alone && state_.at == phase::voting && !(one.knows_why_it_waits() && attempt_.has_only_begun()))
         attempt_.time_out(); // which may end the waiter
     return state_.at == phase::won && wanted_.current_waiter == &one;
 }

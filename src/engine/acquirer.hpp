@@ -72,8 +72,7 @@ public:
     void stop() { go(state_.no_waiter()); }
     /// The waiter's time is up: an attempt for it alone counts as it stands. Returns whether that is won, which the waiter hears
     /// in a task.
-    /// \param refused_before then an attempt that has only begun tells less than the refusal
-    [[nodiscard]] bool decide_now(waiter& one, bool refused_before);
+    [[nodiscard]] bool decide_now(waiter& one);
     /// Returns since when no majority has been in reach for an operation that began at `started`. Empty: one is, or may be.
     [[nodiscard]] std::optional<core::instant> outage_since(core::instant started) const
     {

@@ -18,8 +18,8 @@ constexpr core::instant never{};
 std::string words_of_lease(node_report const& said, core::duration passed,
                            std::span<std::string const> several)
 {
-    auto const since =
-        std::chrono::floor<std::chrono::milliseconds>(passed); // nodes with equal words share an entry
+    // Nodes with equal words share an entry.
+    auto const since = std::chrono::floor<std::chrono::milliseconds>(passed);
     std::string const when = ' ' + in_words(since) + " ago";
     std::string const words = said.detail ? " (" + *said.detail + ')' : "";
     switch (said.result) {

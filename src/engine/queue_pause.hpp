@@ -106,8 +106,7 @@ private:
     remote_handoff handoff_;
     std::string position_text_; ///< the position's text
     core::position_timing timing_;
-    core::instant
-        window_ends_; ///< the end of the open window, in which only unqueued clients may take the lock
+    core::instant window_ends_;           ///< until then only unqueued clients may take the lock
     core::node_set passed_over_;          ///< nodes that gave no answer in time, or an error
     core::instant passed_over_until_;     ///< and may be asked again
     core::node_set without_key_;          ///< nodes without a key while the queue node has one

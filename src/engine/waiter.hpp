@@ -57,6 +57,8 @@ public:
         last_cause_ = cause;
         has_table_ = true;
     }
+    /// Then an attempt that has only begun tells less.
+    [[nodiscard]] bool knows_why_it_waits() const { return last_cause_ != errc{}; }
     /// Earlier attempts say nothing of why it fails.
     void forget_attempts()
     {

@@ -130,8 +130,7 @@ public:
     private:
         std::shared_ptr<void> owner_;
         loop& loop_;
-        std::thread::id const
-            outer_; ///< this thread, if the turn is nested: a handler may run its context itself
+        std::thread::id const outer_; ///< this thread, if a handler runs its context itself: turns nest
         bool finished_ = false;
     };
 

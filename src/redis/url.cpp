@@ -47,9 +47,8 @@ constexpr std::array schemes{
 
 scheme const& read_scheme(std::string_view name)
 {
-    for (scheme const& known : schemes)
-        if (known.name == name)
-            return known;
+    if (auto const found = std::ranges::find(schemes, name, &scheme::name); found != schemes.end())
+        return *found;
     if (name.find(',') != std::string_view::npos)
         fail(std::string(one_node));
     fail("the scheme must be redis, rediss, valkey, valkeys or unix, or one of the first four with "
