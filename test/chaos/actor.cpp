@@ -251,23 +251,13 @@ awaitable<void> actor::let_go()
     if (leaves_its_lease_behind())
         co_return;
     note(event::lets_go);
-    if (!office_.empty())
-        co_return co_await resign();
+    leadership office = std::move(office_);
     lease going = std::move(held_);
     if (chance_.one_in(3))
         co_return;
+    auto release = office.empty() ? going.release(no_throw) : office.resign(no_throw);
     auto const [ec] =
-        co_await home_.in_time(here(event::released), *mine_.options.node_timeout, going.release(no_throw));
-    note(event::released, static_cast<std::uint64_t>(ec.value()));
-}
-
-awaitable<void> actor::resign()
-{
-    leadership going = std::move(office_);
-    if (chance_.one_in(3))
-        co_return;
-    auto const [ec] =
-        co_await home_.in_time(here(event::released), *mine_.options.node_timeout, going.resign(no_throw));
+        co_await home_.in_time(here(event::released), *mine_.options.node_timeout, std::move(release));
     note(event::released, static_cast<std::uint64_t>(ec.value()));
 }
 

@@ -185,7 +185,6 @@ private:
     void find_out_what_is_held();
     awaitable<void> hold();
     awaitable<void> let_go();
-    awaitable<void> resign();
     [[nodiscard]] bool leaves_its_lease_behind();
     [[nodiscard]] bool may_leave_its_lease() const;
     [[nodiscard]] left_lease lease_to_leave() const;
