@@ -152,8 +152,7 @@ void queue_pause::on_time()
 
 void queue_pause::on_nodes_changed()
 {
-    if (stands() && !called_)
-        (void)move_if_needed();
+    (void)move_if_needed();
 }
 
 /// If the node cannot be asked, or if the node where the other waiters have their positions can be used again. Returns whether
@@ -245,7 +244,7 @@ void queue_pause::answer_call(std::string_view permits)
 
 void queue_pause::on_answer(node_answer const& got)
 {
-    if (got.late || !stands() || called_)
+    if (got.late || !stands())
         return;
     if (got.what == kind::request::time_left)
         return on_time_left(got);
@@ -297,7 +296,7 @@ void queue_pause::on_entry_refused(node_answer const& got)
 
 void queue_pause::on_silence(unsigned, kind::request what, bool late, net::failure const&)
 {
-    if (what == kind::request::enter && !late && stands() && !called_)
+    if (what == kind::request::enter && !late && stands())
         pass_over_and_reenter();
 }
 

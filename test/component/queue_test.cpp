@@ -926,37 +926,6 @@ BOOST_AUTO_TEST_CASE(queue_node_that_does_not_answer_release_loses_no_lease)
             }
 }
 
-/// Two of its connections are being made when it is called, and then the third breaks, with a question unanswered. The call
-/// is void (rule Q3), and the previous owner's releases reach the other nodes after 200 ms.
-// rule Q17
-BOOST_AUTO_TEST_CASE(called_waiter_whose_connection_breaks_while_it_connects_is_served)
-{
-    settings.reconnect.connect_timeout = 5s;
-    line_up(3);
-    std::size_t const first = where();
-    for (std::size_t n = 0; n != net.size(); ++n)
-        if (n != first) {
-            net.between(2, n).cut_there_until = time.now() + 3s;
-            net.reset_connections(n, 2);
-        }
-    pass(3s - 160ms); // meanwhile it has noticed
-    all[0]->release();
-    (void)until_granted(*all[1]);
-    pass(100ms); // it is the first, and has asked
-    delay_all_but(first, 1, 200ms);
-    net.between(2, first).latency = 5ms;
-    say(first, {"PEXPIRE", "seat", "10000"}); // it hears of that, and asks
-    pass(3ms);
-    all[1]->release();
-    pass(6ms); // it is called; the question is on its way
-    BOOST_TEST_REQUIRE(!on(first, "seat:redlock-queue"));
-    net.reset_connections(first, 2);
-    BOOST_TEST((until_granted(*all[2]) <= 200ms + 2 * claim_window));
-    all[2]->release();
-    pass(1s);
-    check_that_no_key_is_left();
-}
-
 /// Until the next refusal the client waits unqueued, and asks in sequence (rule Q9).
 // rule Q15
 BOOST_AUTO_TEST_CASE(waiter_that_found_queue_full_asks_it_again)
