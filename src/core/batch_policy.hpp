@@ -32,7 +32,7 @@ public:
             return true;
         bool const overtakes = who == next::coming && has_rivals();
         return !overtakes && count_ < std::uint64_t{t.batch} * stretch_ &&
-               lasted_ + elapsed(noted_, now) < t.period;
+               lasted_ + (now.boot - noted_) < t.period;
     }
 
     /// Did other clients take the last open window?
@@ -41,21 +41,21 @@ public:
     /// A lease has begun here, won or by a local handoff.
     void granted(instant now)
     {
-        lasted_ = count_ == 0 ? duration::zero() : lasted_ + elapsed(noted_, now);
-        noted_ = now;
+        lasted_ = count_ == 0 ? duration::zero() : lasted_ + (now.boot - noted_);
+        noted_ = now.boot;
         ++count_;
     }
 
     /// The last lease has ended.
     void ended(instant now)
     {
-        lasted_ += elapsed(noted_, now);
-        noted_ = now;
+        lasted_ += now.boot - noted_;
+        noted_ = now.boot;
     }
     /// The next owner comes. Returns whether other clients had a window since the last lease.
     [[nodiscard]] bool look(instant now, duration window)
     {
-        bool const paused = elapsed(noted_, now) >= window;
+        bool const paused = now.boot - noted_ >= window;
         if (paused)
             count_ = 0;
         return paused;
@@ -78,7 +78,7 @@ public:
 
 private:
     duration lasted_{}; ///< how long the leases in a row lasted, until `noted_`
-    instant noted_;
+    duration noted_{};  ///< on CLOCK_BOOTTIME
     unsigned count_ = 0;
     std::uint8_t stretch_ = 1;
     bool met_ = false; ///< other clients appeared

@@ -4,6 +4,7 @@
 
 #include "core/instant.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace redlock::core {
@@ -20,10 +21,10 @@ public:
     void granted(instant now)
     {
         if (now_ != phase::passing)
-            begin(phase::passing, now);
+            begin(phase::passing, now.boot);
     }
     /// Another client passes the lock on, and says for how long it has passed.
-    void continued(duration passed, instant now) { begin(phase::passing, now - passed); }
+    void continued(duration passed, instant now) { begin(phase::passing, now.boot - passed); }
     /// Unqueued clients could have had it, or had it.
     void interrupted()
     {
@@ -31,11 +32,11 @@ public:
             now_ = phase::unknown;
     }
     /// Unqueued clients may take the lock until then.
-    void left_free(instant until) { begin(phase::free, until); }
+    void left_free(instant until) { begin(phase::free, until.boot); }
 
     [[nodiscard]] duration lasted(instant now) const
     {
-        return now_ == phase::passing ? elapsed(at_, now) : duration::zero();
+        return now_ == phase::passing ? now.boot - at_ : duration::zero();
     }
     /// Leaves it free for a turn if one is owed.
     void open_window(duration least, duration window, instant now)
@@ -49,19 +50,23 @@ public:
         duration const so_far = lasted(now);
         return so_far >= least && so_far >= lengths_until_owed * window;
     }
-    [[nodiscard]] bool is_left_free(instant now) const { return now_ == phase::free && !reached(at_, now); }
-    [[nodiscard]] instant free_until() const { return at_; }
+    /// Returns for how long it is still left free.
+    [[nodiscard]] duration free_for(instant now) const
+    {
+        return now_ == phase::free ? std::max(at_ - now.boot, duration::zero()) : duration::zero();
+    }
+    [[nodiscard]] bool is_left_free(instant now) const { return free_for(now) > duration::zero(); }
 
 private:
     enum class phase : std::uint8_t { unknown, passing, free };
 
-    void begin(phase what, instant at)
+    void begin(phase what, duration at)
     {
         now_ = what;
         at_ = at;
     }
 
-    instant at_; ///< since when, or until when
+    duration at_{}; ///< since when, or until when, on CLOCK_BOOTTIME
     phase now_ = phase::unknown;
 };
 

@@ -56,9 +56,8 @@ void acquirer::start(acquirer_owner& owner, key_state& key, waiter& first, core:
     meeting_node_first_ = false;
     core::instant const now = runtime_.loop().now();
     core::contention const& known = wanted_.awaited_key().contention;
-    core::instant const free_until = known.passing.free_until();
-    bool const left_free =
-        known.passing.is_left_free(now) && !first.out_of_time(free_until + 2 * runtime_.round_trip());
+    core::instant const free_until = now + known.passing.free_for(now);
+    bool const left_free = free_until != now && !first.out_of_time(free_until + 2 * runtime_.round_trip());
     bool const others_first = how != core::start_mode::at_once || left_free;
     bool const replaces_keys = !owner.given_up().empty(); // its own keys, still on the nodes (rule M8)
     if (replaces_keys || (!others_first && !known.batch.has_rivals()))
