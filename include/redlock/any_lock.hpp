@@ -4,6 +4,7 @@
 #include <redlock/detail/awaitable_1_81.hpp> // IWYU pragma: keep
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/detail/wait_time.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lease.hpp>
@@ -18,7 +19,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -128,10 +128,10 @@ public:
 
 protected:
     /// \cond
-    explicit any_lock(std::shared_ptr<detail::lock_descriptor> state) noexcept : state_(std::move(state)) {}
+    explicit any_lock(detail::lock_ptr state) noexcept : state_(std::move(state)) {}
     [[nodiscard]] lease adopt_lease(std::string_view nonce, std::uint64_t fencing_token) const;
     [[nodiscard]] std::span<std::string const> several_names() const noexcept;
-    [[nodiscard]] std::shared_ptr<detail::lock_descriptor> const& state() const noexcept { return state_; }
+    [[nodiscard]] detail::lock_ptr const& state() const noexcept { return state_; }
     /// \endcond
 
 private:
@@ -142,7 +142,7 @@ private:
             detail::start_acquire{state_, limit}, token);
     }
 
-    std::shared_ptr<detail::lock_descriptor> state_;
+    detail::lock_ptr state_;
 };
 
 } // namespace redlock

@@ -5,6 +5,7 @@
 #include <redlock/detail/awaitable_1_81.hpp> // IWYU pragma: keep
 #include <redlock/detail/election_operations.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/error.hpp>
 #include <redlock/leader_info.hpp>
 #include <redlock/lock_options.hpp>
@@ -14,7 +15,6 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -140,8 +140,8 @@ private:
             detail::start_leader_watch{view_, std::move(known)}, token);
     }
 
-    std::shared_ptr<detail::lock_descriptor> lock_;
-    std::shared_ptr<detail::lock_descriptor> view_; ///< the same key, for operations that only ask
+    detail::lock_ptr lock_;
+    detail::lock_ptr view_; ///< the same key, for operations that only ask
 };
 
 } // namespace redlock

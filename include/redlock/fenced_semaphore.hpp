@@ -5,10 +5,10 @@
 #include <redlock/detail/basic_semaphore.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/fence_options.hpp>
 #include <redlock/lock_options.hpp>
 
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -37,9 +37,7 @@ public:
     [[nodiscard]] fenced_semaphore taking(unsigned count) const;
 
 private:
-    explicit fenced_semaphore(std::shared_ptr<detail::lock_descriptor> state) noexcept
-        : basic_semaphore(std::move(state))
-    {}
+    explicit fenced_semaphore(detail::lock_ptr state) noexcept : basic_semaphore(std::move(state)) {}
 };
 
 } // namespace redlock

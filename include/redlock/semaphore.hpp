@@ -5,9 +5,9 @@
 #include <redlock/detail/basic_semaphore.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/lock_options.hpp>
 
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -49,9 +49,7 @@ public:
     [[nodiscard]] semaphore taking(unsigned count) const;
 
 private:
-    explicit semaphore(std::shared_ptr<detail::lock_descriptor> state) noexcept
-        : basic_semaphore(std::move(state))
-    {}
+    explicit semaphore(detail::lock_ptr state) noexcept : basic_semaphore(std::move(state)) {}
 };
 
 } // namespace redlock

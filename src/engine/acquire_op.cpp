@@ -27,7 +27,7 @@ namespace redlock::detail {
 
 acquire_op::acquire_op(runtime& on, pool<acquire_op>& home) : runtime_(on), home_(home) {}
 
-void acquire_op::start(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit, handler_type&& handler)
+void acquire_op::start(lock_ptr&& lock, wait_limit limit, handler_type&& handler)
 {
     waiter::begin(std::move(lock), limit, runtime_.loop().now());
     handler_ = std::move(handler);

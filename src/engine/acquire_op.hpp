@@ -10,6 +10,7 @@
 #include "net/loop.hpp"
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -18,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,7 +32,7 @@ public:
 
     acquire_op(runtime&, pool<acquire_op>& home);
 
-    void start(std::shared_ptr<lock_descriptor>&&, wait_limit, handler_type&&);
+    void start(lock_ptr&&, wait_limit, handler_type&&);
     void cancel(std::uint32_t generation);
     void abort(boost::system::error_code) override;
     [[nodiscard]] lock_descriptor const* wanted_lock() const override { return lock_.get(); }

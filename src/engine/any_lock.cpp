@@ -47,7 +47,7 @@ struct acquire_start {
         handler(ec, lease());
     }
 
-    std::shared_ptr<lock_descriptor> lock;
+    lock_ptr lock;
     wait_limit how_long;
     cancel_path<acquire_op> cancel;
     acquire_op::handler_type handler;
@@ -68,21 +68,19 @@ void start_acquire::begin(completion_handler<lease_signature> handler)
     client.initiate(acquire_start{std::move(lock), limit, std::move(cancel), std::move(handler)});
 }
 
-std::exception_ptr explained(std::shared_ptr<lock_descriptor> const& lock,
-                             boost::system::error_code ec) noexcept
+std::exception_ptr explained(lock_ptr const& lock, boost::system::error_code ec) noexcept
 {
     return exception_for(ec, [&] { return lock_access::present(lock)->explain(ec); });
 }
 
-std::shared_ptr<lock_descriptor> lock_access::present(std::shared_ptr<lock_descriptor> one)
+lock_ptr lock_access::present(lock_ptr one)
 {
     auto successor = one->client().successor_of(*one);
     return successor ? std::move(successor) : std::move(one);
 }
 
-std::shared_ptr<lock_descriptor> lock_access::make(client& owner, std::string_view name,
-                                                   all_options const& options, kind::lock_kind const& type,
-                                                   kind::lock_terms terms)
+lock_ptr lock_access::make(client& owner, std::string_view name, all_options const& options,
+                           kind::lock_kind const& type, kind::lock_terms terms)
 {
     return owner.engines_->with_current([&](engine& present) {
         check(name, options, type, present.settings());
@@ -90,14 +88,14 @@ std::shared_ptr<lock_descriptor> lock_access::make(client& owner, std::string_vi
     });
 }
 
-std::shared_ptr<lock_descriptor> lock_access::with_terms(lock_descriptor const& one, kind::lock_terms terms)
+lock_ptr lock_access::with_terms(lock_descriptor const& one, kind::lock_terms terms)
 {
     return one.client().make_like(one, std::move(terms));
 }
 
 // rule M1
-std::shared_ptr<lock_descriptor> lock_access::make(client& owner, std::vector<std::string_view> names,
-                                                   all_options const& options, kind::lock_kind const& type)
+lock_ptr lock_access::make(client& owner, std::vector<std::string_view> names, all_options const& options,
+                           kind::lock_kind const& type)
 {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());

@@ -51,8 +51,7 @@ boost::system::error_code attempt::provide(lock_descriptor const& lock) noexcept
 }
 
 // rule Q10
-void attempt::start(std::shared_ptr<lock_descriptor> const& lock, bool meeting_node_first,
-                    std::string_view given_up)
+void attempt::start(lock_ptr const& lock, bool meeting_node_first, std::string_view given_up)
 {
     previous_owner_.reset();
     given_up_ = given_up;
@@ -63,7 +62,7 @@ void attempt::start(std::shared_ptr<lock_descriptor> const& lock, bool meeting_n
 }
 
 // rules Q6 and K6
-void attempt::claim(std::shared_ptr<lock_descriptor> const& lock, remote_handoff const& handed)
+void attempt::claim(lock_ptr const& lock, remote_handoff const& handed)
 {
     nonce_ = handed.next_owner;
     previous_owner_ = handed.previous_owner;
@@ -88,7 +87,7 @@ void attempt::heed_queue_node()
         choice_->ask_for_any(node);
 }
 
-void attempt::begin(std::shared_ptr<lock_descriptor> const& lock)
+void attempt::begin(lock_ptr const& lock)
 {
     lock_ = lock;
     config_ = lock_->config.get();
@@ -245,8 +244,8 @@ void attempt::tell_of_nodes(lock_descriptor const& lock)
     lock.key->publish(rows_);
 }
 
-boost::intrusive_ptr<held_lease> attempt::make_lease(std::shared_ptr<lock_descriptor> const& lock,
-                                                     unsigned attempts, core::duration waited)
+boost::intrusive_ptr<held_lease> attempt::make_lease(lock_ptr const& lock, unsigned attempts,
+                                                     core::duration waited)
 {
     rows_written_ ? lock_->key->publish_success(all_rows()) : lock_->key->publish_grants(votes_.holders());
     if (permits_)

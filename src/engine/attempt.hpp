@@ -76,9 +76,9 @@ public:
     [[nodiscard]] boost::system::error_code provide(lock_descriptor const&) noexcept;
     /// \param meeting_node_first ask the node first where all contenders meet (rule W3)
     /// \param given_up nonces that its votes may replace (rule M8); must live until it is decided
-    void start(std::shared_ptr<lock_descriptor> const&, bool meeting_node_first, std::string_view given_up);
+    void start(lock_ptr const&, bool meeting_node_first, std::string_view given_up);
     /// Sends the claim of a next owner (rule Q6).
-    void claim(std::shared_ptr<lock_descriptor> const&, remote_handoff const&);
+    void claim(lock_ptr const&, remote_handoff const&);
     /// Ends the wait: a node that has not answered does not count.
     void time_out();
     /// Takes the votes back on all nodes that may have executed one: only the reply may be lost (rule A6).
@@ -88,8 +88,8 @@ public:
     void tell_of_nodes(lock_descriptor const&);
     /// Makes the lease of a won attempt.
     /// \param lock of the operation that gets it, which may not be the one that the attempt began for
-    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(std::shared_ptr<lock_descriptor> const& lock,
-                                                              unsigned attempts, core::duration waited);
+    [[nodiscard]] boost::intrusive_ptr<held_lease> make_lease(lock_ptr const& lock, unsigned attempts,
+                                                              core::duration waited);
     /// No attempt follows for now: frees the reserved memory. The lock is kept until all answers have come.
     void finish();
     /// All commands are answered.
@@ -143,7 +143,7 @@ private:
     void on_drained() { listener_.on_drained(); }
     void expire() override;
 
-    void begin(std::shared_ptr<lock_descriptor> const&);
+    void begin(lock_ptr const&);
     [[nodiscard]] kind::request vote_request() const
     {
         return claims() ? kind::request::claim : kind::request::vote;
@@ -201,7 +201,7 @@ private:
     bool open_ = false;
     bool meeting_node_first_ = false;
     core::attempt votes_{core::agreement::majority, 0, {}};
-    std::shared_ptr<lock_descriptor> lock_;
+    lock_ptr lock_;
     std::vector<node_report> rows_;
     bool rows_written_ = false;              ///< since the attempt began
     boost::intrusive_ptr<held_lease> lease_; ///< to tell it of late grants

@@ -186,7 +186,7 @@ struct leader_watch_start {
         handler(ec, leader_info());
     }
 
-    std::shared_ptr<lock_descriptor> what;
+    lock_ptr what;
     std::optional<leader_info> known;
     cancel_path<leader_watch> cancel;
     leader_watch::handler_type handler;

@@ -28,11 +28,10 @@ std::shared_ptr<lock_config const> engine::config_of(all_options const& options,
     return config;
 }
 
-std::shared_ptr<lock_descriptor> engine::make_lock(std::string name, all_options const& options,
-                                                   kind::lock_kind const& type, kind::lock_terms terms)
+lock_ptr engine::make_lock(std::string name, all_options const& options, kind::lock_kind const& type,
+                           kind::lock_terms terms)
 {
-    return std::make_shared<lock_descriptor>(config_of(options, type, std::move(terms)),
-                                             keys_.at(std::move(name)));
+    return new lock_descriptor(config_of(options, type, std::move(terms)), keys_.at(std::move(name)));
 }
 
 boost::intrusive_ptr<key_state> engine::keys_of(std::vector<std::string> names)
@@ -40,25 +39,25 @@ boost::intrusive_ptr<key_state> engine::keys_of(std::vector<std::string> names)
     return {new key_group(keys_, std::move(names))};
 }
 
-std::shared_ptr<lock_descriptor> engine::make_lock(std::vector<std::string> names, all_options const& options,
-                                                   kind::lock_kind const& type)
+lock_ptr engine::make_lock(std::vector<std::string> names, all_options const& options,
+                           kind::lock_kind const& type)
 {
-    return std::make_shared<lock_descriptor>(config_of(options, type), keys_of(std::move(names)));
+    return new lock_descriptor(config_of(options, type), keys_of(std::move(names)));
 }
 
-std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other)
+lock_ptr engine::make_like(lock_descriptor const& other)
 {
     auto const config = config_of(other.config->options, other.config->kind, other.config->kind_terms);
     auto const several = other.redis_key().several;
     if (several.empty())
-        return std::make_shared<lock_descriptor>(config, keys_.at(other.name()));
-    return std::make_shared<lock_descriptor>(config, keys_of({several.begin(), several.end()}));
+        return new lock_descriptor(config, keys_.at(other.name()));
+    return new lock_descriptor(config, keys_of({several.begin(), several.end()}));
 }
 
-std::shared_ptr<lock_descriptor> engine::make_like(lock_descriptor const& other, kind::lock_terms terms)
+lock_ptr engine::make_like(lock_descriptor const& other, kind::lock_terms terms)
 {
-    return std::make_shared<lock_descriptor>(
-        config_of(other.config->options, other.config->kind, std::move(terms)), other.key);
+    return new lock_descriptor(config_of(other.config->options, other.config->kind, std::move(terms)),
+                               other.key);
 }
 
 std::shared_ptr<engine> engine::successor() const
@@ -74,7 +73,7 @@ std::shared_ptr<engine> engine::successor() const
 }
 
 /// Keeps the successor for as long as the lock lives, so that the results of the lock's attempts are found again.
-std::shared_ptr<lock_descriptor> engine::find_successor_of(lock_descriptor& lock)
+lock_ptr engine::find_successor_of(lock_descriptor& lock)
 {
     auto const its = successor();
     std::scoped_lock const guard(successor_guard_);
@@ -83,7 +82,7 @@ std::shared_ptr<lock_descriptor> engine::find_successor_of(lock_descriptor& lock
     return lock.successor;
 }
 
-engine& engine::successor_or_self(std::shared_ptr<lock_descriptor>& lock)
+engine& engine::successor_or_self(lock_ptr& lock)
 {
     auto successor = successor_of(*lock);
     if (!successor)

@@ -57,16 +57,16 @@ public:
     [[nodiscard]] net::loop& loop() { return runtime_.loop(); }
     [[nodiscard]] client_settings const& settings() const { return runtime_.its.settings(); }
     [[nodiscard]] std::vector<node_status> nodes() const { return runtime_.nodes.statuses(); }
-    [[nodiscard]] std::shared_ptr<lock_descriptor> make_lock(std::string name, all_options const&,
-                                                             kind::lock_kind const&, kind::lock_terms);
+    [[nodiscard]] lock_ptr make_lock(std::string name, all_options const&, kind::lock_kind const&,
+                                     kind::lock_terms);
     /// \param names sorted, and each of them once
-    [[nodiscard]] std::shared_ptr<lock_descriptor> make_lock(std::vector<std::string> names,
-                                                             all_options const&, kind::lock_kind const&);
+    [[nodiscard]] lock_ptr make_lock(std::vector<std::string> names, all_options const&,
+                                     kind::lock_kind const&);
     /// A lock of the same names and options on other terms.
-    [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&, kind::lock_terms);
+    [[nodiscard]] lock_ptr make_like(lock_descriptor const&, kind::lock_terms);
     /// The same lock, of the client's present nodes; null: it is that already.
     /// \throws std::bad_alloc
-    [[nodiscard]] std::shared_ptr<lock_descriptor> successor_of(lock_descriptor& lock)
+    [[nodiscard]] lock_ptr successor_of(lock_descriptor& lock)
     {
         return retired_.load(std::memory_order_acquire) ? find_successor_of(lock) : nullptr;
     }
@@ -146,7 +146,7 @@ public:
     /// \throws std::bad_alloc
     ///@{
     /// Returns the engine on which an operation begins, and replaces the lock by that engine's.
-    [[nodiscard]] engine& successor_or_self(std::shared_ptr<lock_descriptor>& lock);
+    [[nodiscard]] engine& successor_or_self(lock_ptr& lock);
     [[nodiscard]] acquire_op& new_acquire_op() { return acquire_ops_.take(runtime_); }
     [[nodiscard]] wait_op& new_wait_op() { return wait_ops_.take(runtime_.loop()); }
     [[nodiscard]] inspector& new_inspector() { return inspectors_.take(runtime_); }
@@ -154,9 +154,9 @@ public:
     ///@}
 
 private:
-    [[nodiscard]] std::shared_ptr<lock_descriptor> make_like(lock_descriptor const&);
+    [[nodiscard]] lock_ptr make_like(lock_descriptor const&);
     [[nodiscard]] std::shared_ptr<engine> successor() const;
-    [[nodiscard]] std::shared_ptr<lock_descriptor> find_successor_of(lock_descriptor&);
+    [[nodiscard]] lock_ptr find_successor_of(lock_descriptor&);
     /// Returns what is known of these names together; they are sorted.
     [[nodiscard]] boost::intrusive_ptr<key_state> keys_of(std::vector<std::string> names);
     /// Any thread. The nodes hear how long keys of such locks live.

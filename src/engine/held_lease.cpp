@@ -27,8 +27,8 @@ constexpr core::duration before_watching = std::chrono::milliseconds{100};
 
 } // namespace
 
-held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner, core::attempt const& won,
-                       core::node_set reached, unsigned attempts, core::duration waited,
+held_lease::held_lease(lock_ptr its, nonce const& owner, core::attempt const& won, core::node_set reached,
+                       unsigned attempts, core::duration waited,
                        std::unique_ptr<kind::lease_arguments const> arguments)
     : lease_status(std::move(its), {owner, won.token(), 0, attempts, waited}, won.sent()),
       stage_(std::in_place_type<keeping>,
@@ -38,8 +38,7 @@ held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner,
     show(lease_state::held);
 }
 
-held_lease::held_lease(std::shared_ptr<lock_descriptor> its, held_lease const& before, unsigned attempts,
-                       core::duration waited)
+held_lease::held_lease(lock_ptr its, held_lease const& before, unsigned attempts, core::duration waited)
     : lease_status(std::move(its),
                    {before.owner(), before.number(), before.handovers() + 1, attempts, waited},
                    before.on().loop().now()),

@@ -73,15 +73,12 @@ struct reader_group final : boost::intrusive_ref_counter<reader_group, boost::th
 class held_lease final : private round<held_lease>, public activity, public lease_status {
 public:
     /// \param reached nodes to which its votes were sent, and which did not refuse them
-    held_lease(std::shared_ptr<lock_descriptor>, nonce const&, core::attempt const& won,
-               core::node_set reached, unsigned attempts, core::duration waited,
-               std::unique_ptr<kind::lease_arguments const>);
+    held_lease(lock_ptr, nonce const&, core::attempt const& won, core::node_set reached, unsigned attempts,
+               core::duration waited, std::unique_ptr<kind::lease_arguments const>);
     /// The next in a row of holders who pass the lock on.
-    held_lease(std::shared_ptr<lock_descriptor>, held_lease const& before, unsigned attempts,
-               core::duration waited);
+    held_lease(lock_ptr, held_lease const& before, unsigned attempts, core::duration waited);
     /// Granted to another client, and begun here by the first operation on it. Any thread.
-    held_lease(std::shared_ptr<lock_descriptor>, nonce const&, std::uint64_t fencing_token,
-               core::instant now);
+    held_lease(lock_ptr, nonce const&, std::uint64_t fencing_token, core::instant now);
 
     /// Explains an error of an operation on the lease, with what each node last said if that is the cause. Any thread.
     [[nodiscard]] lock_error explain(boost::system::error_code, lock_stage = lock_stage::holding) const;
@@ -280,7 +277,7 @@ private:
 
 extern template class round<held_lease>; // instantiated beside the handlers of its answers
 
-[[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_descriptor> const&,
-                                                           nonce const&, std::uint64_t fencing_token);
+[[nodiscard]] boost::intrusive_ptr<held_lease> adopt_lease(lock_ptr const&, nonce const&,
+                                                           std::uint64_t fencing_token);
 
 } // namespace redlock::detail

@@ -185,8 +185,7 @@ void held_lease::detach()
         tell_key_of_end();
 }
 
-held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner, std::uint64_t fencing_token,
-                       core::instant now)
+held_lease::held_lease(lock_ptr its, nonce const& owner, std::uint64_t fencing_token, core::instant now)
     : lease_status(std::move(its),
                    {owner, fencing_token >> core::hand_off_bits, core::hand_offs_of(fencing_token), 0,
                     core::duration::zero()},
@@ -198,7 +197,7 @@ held_lease::held_lease(std::shared_ptr<lock_descriptor> its, nonce const& owner,
     show(lease_state::suspect);
 }
 
-boost::intrusive_ptr<held_lease> adopt_lease(std::shared_ptr<lock_descriptor> const& lock, nonce const& owner,
+boost::intrusive_ptr<held_lease> adopt_lease(lock_ptr const& lock, nonce const& owner,
                                              std::uint64_t fencing_token)
 {
     void* const block = lock->config->on.lease_blocks.take();

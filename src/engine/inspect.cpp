@@ -10,7 +10,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <memory>
 #include <utility>
 
 namespace redlock::detail {
@@ -28,7 +27,7 @@ struct inspect_start {
     }
     void fail(boost::system::error_code why) { handler(why, inspection()); }
 
-    std::shared_ptr<lock_descriptor> what;
+    lock_ptr what;
     cancel_path<inspector> cancel;
     inspector::handler_type handler;
 };

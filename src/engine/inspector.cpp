@@ -32,7 +32,7 @@ inspector::inspector(runtime& on, pool<inspector>& home)
     : runtime_(on), home_(home), rows_(on.nodes.size()), found_(on.nodes.size())
 {}
 
-void inspector::start(std::shared_ptr<lock_descriptor> lock, handler_type handler)
+void inspector::start(lock_ptr lock, handler_type handler)
 {
     lock_ = std::move(lock);
     handler_ = std::move(handler);

@@ -19,13 +19,13 @@
 #include "redis/resp.hpp"
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,7 +39,7 @@ public:
 
     inspector(runtime&, pool<inspector>& home);
 
-    void start(std::shared_ptr<lock_descriptor>, handler_type);
+    void start(lock_ptr, handler_type);
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
     /// Ends it with this error, unless it has ended.
@@ -91,7 +91,7 @@ private:
     runtime& runtime_;
     pool<inspector>& home_;
     kind::lock_kind const* type_ = nullptr;
-    std::shared_ptr<lock_descriptor> lock_;
+    lock_ptr lock_;
     handler_type handler_;
     std::vector<node_report> rows_;
     std::vector<finding> found_;

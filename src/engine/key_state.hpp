@@ -157,7 +157,7 @@ private:
     std::atomic<std::uint32_t> longest_key_life_ms_{0};
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
 
-public: // here it fills a gap
+public:
     std::uint32_t leases_with_permits = 0; ///< this client's leases that share the key
 };
 

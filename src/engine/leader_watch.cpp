@@ -27,8 +27,7 @@ leader_watch::leader_watch(runtime& on, pool<leader_watch>& home)
     : runtime_(on), home_(home), rows_(on.nodes.size()), found_(on.nodes.size())
 {}
 
-void leader_watch::start(std::shared_ptr<lock_descriptor> lock, std::optional<leader_info> known,
-                         handler_type handler)
+void leader_watch::start(lock_ptr lock, std::optional<leader_info> known, handler_type handler)
 {
     lock_ = std::move(lock);
     handler_ = std::move(handler);

@@ -18,13 +18,13 @@
 #include "redis/command.hpp"
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/election_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/leader_info.hpp>
 
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +43,7 @@ public:
     leader_watch(runtime&, pool<leader_watch>& home);
 
     /// \param known what is to be observed; nothing: it is asked once
-    void start(std::shared_ptr<lock_descriptor>, std::optional<leader_info> known, handler_type);
+    void start(lock_ptr, std::optional<leader_info> known, handler_type);
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     void cancel(std::uint32_t generation);
     /// Ends it with this error, unless it has ended.
@@ -110,7 +110,7 @@ private:
 
     runtime& runtime_;
     pool<leader_watch>& home_;
-    std::shared_ptr<lock_descriptor> lock_;
+    lock_ptr lock_;
     handler_type handler_;
     std::vector<node_report> rows_;
     std::vector<finding> found_;

@@ -6,7 +6,7 @@
 
 namespace redlock::detail {
 
-lease_status::lease_status(std::shared_ptr<lock_descriptor> lock, origin const& from, core::instant begun)
+lease_status::lease_status(lock_ptr lock, origin const& from, core::instant begun)
     : lock_(std::move(lock)), deadline_boot_(0), deadline_raw_(0), progressed_(begun.boot.count()),
       waited_(from.waited), number_(from.number), nonce_(from.owner), attempts_(from.attempts),
       handovers_(static_cast<std::uint16_t>(from.handovers)), votes_(0), shared_(lock_->config->kind.shared)

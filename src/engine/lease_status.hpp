@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 namespace redlock::detail {
 
@@ -62,7 +61,7 @@ protected:
         unsigned attempts;
         core::duration waited;
     };
-    lease_status(std::shared_ptr<lock_descriptor>, origin const&, core::instant begun);
+    lease_status(lock_ptr, origin const&, core::instant begun);
     ~lease_status() = default;
 
     void publish(lease_state, core::lease_machine const&);
@@ -90,10 +89,10 @@ protected:
     bool publish_shared() { return shared_.exchange(true, std::memory_order_acq_rel); }
     [[nodiscard]] unsigned handovers() const { return handovers_; }
     /// Keeps the client, and with it the lease's memory.
-    [[nodiscard]] std::shared_ptr<lock_descriptor> const& shared_lock() const { return lock_; }
+    [[nodiscard]] lock_ptr const& shared_lock() const { return lock_; }
 
 private:
-    std::shared_ptr<lock_descriptor> lock_;
+    lock_ptr lock_;
     std::atomic<core::duration::rep> deadline_boot_;
     std::atomic<core::duration::rep> deadline_raw_;
     std::atomic<core::duration::rep> progressed_;

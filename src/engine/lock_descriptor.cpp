@@ -24,6 +24,17 @@ lock_descriptor::lock_descriptor(std::shared_ptr<lock_config const> its_config,
     key->expect_keys(config->key_ttl);
 }
 
+void intrusive_ptr_add_ref(lock_descriptor* one) noexcept
+{
+    one->owners.fetch_add(1, std::memory_order_relaxed);
+}
+
+void intrusive_ptr_release(lock_descriptor* one) noexcept
+{
+    if (one->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        delete one;
+}
+
 std::vector<node_outcome> lock_descriptor::last_attempt() const
 {
     return key->last_attempt(config->settings.names);

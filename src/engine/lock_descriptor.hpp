@@ -4,12 +4,15 @@
 #include "engine/key_state.hpp"
 #include "engine/lock_config.hpp"
 #include "redis/command.hpp"
+#include <redlock/detail/lock_ptr.hpp> // IWYU pragma: export
 #include <redlock/error.hpp>
 #include <redlock/node_outcome.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,8 +24,9 @@ struct lock_descriptor {
     lock_descriptor(std::shared_ptr<lock_config const>, boost::intrusive_ptr<key_state>);
 
     std::shared_ptr<lock_config const> const config;
-    boost::intrusive_ptr<key_state> const key;    ///< shared with the other locks of the same key
-    std::shared_ptr<lock_descriptor> successor{}; ///< the same lock, of the next nodes; guarded by the engine
+    boost::intrusive_ptr<key_state> const key; ///< shared with the other locks of the same key
+    lock_ptr successor;                        ///< the same lock, of the next nodes; guarded by the engine
+    std::atomic<std::uint32_t> owners{0};
 
     [[nodiscard]] engine& client() const { return *config->client; }
     [[nodiscard]] std::string const& name() const { return key->name(); }

@@ -49,7 +49,7 @@ public:
     void tell_waiting(std::size_t, bool) override {}
 
     /// From now on its queue asks the nodes for its one name (rule M8).
-    void stand_alone(std::shared_ptr<lock_descriptor> lock, core::instant now)
+    void stand_alone(lock_ptr lock, core::instant now)
     {
         begin(std::move(lock), std::nullopt, now);
         part_of = nullptr;
@@ -66,8 +66,7 @@ private:
     /// The whole keeps the lock.
     void stand_for_all(core::instant since)
     {
-        std::shared_ptr<lock_descriptor> const kept_by_nobody;
-        begin({kept_by_nobody, all_.whole().lock().get()}, std::nullopt, since);
+        begin(all_.whole().lock(), std::nullopt, since);
         part_of = &all_;
     }
     /// A lease that is over stays as it is.
@@ -260,7 +259,7 @@ void multi_waiter::take_next()
         return start_over();
     if (taken_ == parts_.size())
         return give_up_for_all();
-    auto lock = std::make_shared<lock_descriptor>(alone_, queues_[taken_]);
+    lock_ptr lock(new lock_descriptor(alone_, queues_[taken_]));
     part& wanted = *parts_[taken_++];
     wanted.stand_alone(std::move(lock), on().loop().now());
     wanted.queue.go_on();

@@ -22,7 +22,7 @@ unsigned detail::basic_semaphore::count() const noexcept
     return kind::permits_of(state()->config->kind_terms).count;
 }
 
-std::shared_ptr<detail::lock_descriptor> detail::basic_semaphore::state_with(unsigned count) const
+detail::lock_ptr detail::basic_semaphore::state_with(unsigned count) const
 {
     return lock_access::with_terms(*state(), checked_permits(state()->name(), permits(), count));
 }

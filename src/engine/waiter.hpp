@@ -32,7 +32,7 @@ public:
     multi_waiter* part_of = nullptr;       ///< for several names, whose part it is in this queue (rule M6)
     std::unique_ptr<multi_waiter> several; ///< its parts in the queues of several names
 
-    [[nodiscard]] std::shared_ptr<lock_descriptor> const& lock() const { return lock_; }
+    [[nodiscard]] lock_ptr const& lock() const { return lock_; }
     [[nodiscard]] unsigned attempts() const { return attempts_; }
     [[nodiscard]] core::instant started() const { return started_; }
     [[nodiscard]] core::duration waited(core::instant now) const { return core::elapsed(started_, now); }
@@ -108,7 +108,7 @@ protected:
     waiter();
     ~waiter();
 
-    void begin(std::shared_ptr<lock_descriptor>&& lock, wait_limit limit, core::instant now)
+    void begin(lock_ptr lock, wait_limit limit, core::instant now)
     {
         lock_ = std::move(lock);
         started_ = now;
@@ -121,7 +121,7 @@ protected:
         comebacks_ = 0;
     }
 
-    std::shared_ptr<lock_descriptor> lock_;
+    lock_ptr lock_;
     core::instant started_;
     core::duration limit_{};
     errc last_cause_{};

@@ -4,13 +4,13 @@
 #include <redlock/any_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/inspectable_lock.hpp>
 #include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/async_result.hpp>
 
 #include <chrono>
-#include <memory>
 #include <utility>
 
 namespace redlock::detail {
@@ -62,10 +62,8 @@ public:
 
 protected:
     /// \cond
-    explicit basic_semaphore(std::shared_ptr<lock_descriptor> state) noexcept
-        : inspectable_lock(std::move(state))
-    {}
-    [[nodiscard]] std::shared_ptr<lock_descriptor> state_with(unsigned count) const;
+    explicit basic_semaphore(lock_ptr state) noexcept : inspectable_lock(std::move(state)) {}
+    [[nodiscard]] lock_ptr state_with(unsigned count) const;
     /// \endcond
 
 private:

@@ -4,13 +4,13 @@
 #include <redlock/any_lock.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_operations.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/inspectable_lock.hpp>
 #include <redlock/with_diagnostics.hpp>
 
 #include <boost/asio/async_result.hpp>
 
 #include <chrono>
-#include <memory>
 #include <utility>
 
 namespace redlock::detail {
@@ -53,8 +53,7 @@ public:
 
 protected:
     /// \cond
-    basic_shared_lock(std::shared_ptr<lock_descriptor> writers,
-                      std::shared_ptr<lock_descriptor> readers) noexcept
+    basic_shared_lock(lock_ptr writers, lock_ptr readers) noexcept
         : inspectable_lock(std::move(writers)), shared_(readers_side(std::move(readers)))
     {}
     /// \endcond
@@ -62,7 +61,7 @@ protected:
 private:
     /// Only a derived class may make a lock.
     struct readers_side : any_lock {
-        explicit readers_side(std::shared_ptr<lock_descriptor> state) noexcept : any_lock(std::move(state)) {}
+        explicit readers_side(lock_ptr state) noexcept : any_lock(std::move(state)) {}
     };
 
     any_lock shared_;

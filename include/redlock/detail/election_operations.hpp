@@ -3,20 +3,18 @@
 
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/leader_info.hpp>
 #include <redlock/leadership.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/system/error_code.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace redlock::detail {
-
-struct lock_descriptor;
 
 using leadership_signature = void(boost::system::error_code, leadership);
 using leader_signature = void(boost::system::error_code, leader_info);
@@ -35,7 +33,7 @@ struct start_campaign {
 
     REDLOCK_EXPORT void begin(completion_handler<leadership_signature>);
 
-    std::shared_ptr<lock_descriptor> lock;
+    lock_ptr lock;
     std::string value;
 };
 
@@ -53,7 +51,7 @@ struct start_leader_watch {
 
     REDLOCK_EXPORT void begin(completion_handler<leader_signature>);
 
-    std::shared_ptr<lock_descriptor> lock;
+    lock_ptr lock;
     /// The information that the caller has: the operation completes when there is other information. Empty: it
     /// completes with the present one.
     std::optional<leader_info> known;

@@ -4,6 +4,7 @@
 #include <redlock/detail/completion_handler.hpp>
 #include <redlock/detail/diagnostics.hpp>
 #include <redlock/detail/export.hpp>
+#include <redlock/detail/lock_ptr.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 
@@ -12,13 +13,10 @@
 
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <utility>
 
 namespace redlock::detail {
-
-struct lock_descriptor;
 
 /// How long an acquisition may wait: one attempt, a time from its start, or (empty) no limit.
 using wait_limit = std::optional<std::chrono::nanoseconds>;
@@ -41,13 +39,12 @@ struct start_acquire {
 
     REDLOCK_EXPORT void begin(completion_handler<lease_signature>);
 
-    std::shared_ptr<lock_descriptor> lock;
+    lock_ptr lock;
     wait_limit limit;
 };
 
 /// Returns the exception for an error: a `lock_error`, or `std::bad_alloc`.
-REDLOCK_EXPORT std::exception_ptr explained(std::shared_ptr<lock_descriptor> const&,
-                                            boost::system::error_code) noexcept;
+REDLOCK_EXPORT std::exception_ptr explained(lock_ptr const&, boost::system::error_code) noexcept;
 
 struct start_inspect {
     using executor_type = boost::asio::any_io_executor;
@@ -63,7 +60,7 @@ struct start_inspect {
 
     REDLOCK_EXPORT void begin(completion_handler<inspection_signature>);
 
-    std::shared_ptr<lock_descriptor> lock;
+    lock_ptr lock;
 };
 
 } // namespace redlock::detail
