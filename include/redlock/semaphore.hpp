@@ -4,7 +4,6 @@
 #include <redlock/client.hpp>
 #include <redlock/detail/basic_semaphore.hpp>
 #include <redlock/detail/export.hpp>
-#include <redlock/detail/lock_operations.hpp>
 #include <redlock/detail/lock_ptr.hpp>
 #include <redlock/lock_options.hpp>
 

@@ -11,7 +11,7 @@ struct lock_descriptor;
 REDLOCK_EXPORT void intrusive_ptr_add_ref(lock_descriptor*) noexcept;
 REDLOCK_EXPORT void intrusive_ptr_release(lock_descriptor*) noexcept;
 
-/// What all copies of a lock share, its acquisitions and its leases.
+/// The common state of all copies of a lock, of its acquisitions and its leases.
 using lock_ptr = boost::intrusive_ptr<lock_descriptor>;
 
 } // namespace redlock::detail
