@@ -81,8 +81,10 @@ void held_lease::append(std::string& out, kind::request what, redis::script_form
     kind::command_arguments args{lock().redis_key(), owner().text(), number()};
     if (what == kind::request::give_back)
         args.queue = release_arguments();
-    if (arguments_) // a node that has not confirmed may have granted others, too (rule Q14)
-        arguments_->add_to(args, what == renewal() || facts().holders.size() == reached_.size());
+    // A node that has not confirmed, or where a vote waits for the connection, may give others, too (rule Q14).
+    if (arguments_)
+        arguments_->add_to(args, what == renewal() ||
+                                     facts().holders.size() == reached_.size() + nodes().unsettled());
     if (downgraded_ && what != renewal())
         type().append(out, what, args, form);
     else

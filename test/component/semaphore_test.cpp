@@ -278,6 +278,23 @@ BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_is_given_back_with_the_lease)
     }
 }
 
+/// The release waits behind it.
+// rule P4
+BOOST_AUTO_TEST_CASE(vote_that_waits_for_a_connection_is_given_back_with_the_lease)
+{
+    std::size_t const late = (where_all_meet() + 1) % 3;
+    occupy(where_all_meet(), "0");
+    for (unsigned i = 0; i != 8; ++i) {
+        contender& one = add();
+        net.between(i, late).latency = 20ms;
+        auto const permit = begin_to_want(pool(one, 2));
+        (void)until([&] { return permit->held.valid(); });
+        permit->held = {};
+        pass(1s);
+        BOOST_TEST(!on(late, "seat").has_value());
+    }
+}
+
 // rule Q14
 BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
 {
