@@ -244,6 +244,7 @@ void acquirer::on_contended()
     wanted_.key->note_in_the_way(wanted_.awaited);
     roll_back();
     wanted_.met_others();
+    runtime_.registry.have_memory(attempt_.held_by_others());
     bool const wanted = !wanted_.owner->on_attempt_lost(errc::contended);
     if (settle(state_.lost(wanted, true)) == step::finish)
         return finish();

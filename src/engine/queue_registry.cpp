@@ -100,6 +100,13 @@ void queue_registry::refused(unsigned node, key_state const& name, redis::resp_n
     core::if_memory_allows([&] { its.closed.insert(name.name()); });
 }
 
+void queue_registry::have_memory(core::node_set nodes)
+{
+    for (unsigned node = 0; node != nodes_.size(); ++node)
+        if (nodes.contains(node) && of(node).refused == server_error::oom)
+            of(node).refused.reset();
+}
+
 bool queue_registry::stands(unsigned node, std::uint32_t connection, bool polls)
 {
     connection_state const& known = of(node);

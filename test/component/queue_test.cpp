@@ -800,10 +800,13 @@ BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
             net.at(n).redis.is.out_of_memory = full;
     };
     line_up(1);
-    everywhere(true);
     for (int i = 0; i != 4; ++i)
         add().acquire();
+    pass(3ms); // their votes are refused, and they are on the way into the queue
+    everywhere(true);
     pass(500ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        BOOST_TEST(!on(n, "seat:redlock-queue").has_value());
     everywhere(false);
     pass(1s);
     BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 4U);
