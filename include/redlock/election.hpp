@@ -38,8 +38,8 @@ namespace redlock {
 /// Each node keeps the keys of a `fenced_mutex`, and `<name>:redlock-leader` with `config::key_prefix` before it. A
 /// client that only observes needs the right to GET that key.
 ///
-/// It is cheap, can be copied, and does nothing by itself. Moving copies, as with a lock. Thread safety and lifetime are those of a lock: operations may be
-/// started from any thread, and the client must outlive them.
+/// It is cheap, can be copied, and does nothing by itself. Moving copies, as with a lock. Thread safety and lifetime
+/// are those of a lock: operations may be started from any thread, and the client must outlive them.
 /// \par Source
 /// docs/protocol.md, rules EL1 to EL7
 class REDLOCK_EXPORT election {

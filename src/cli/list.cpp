@@ -78,8 +78,8 @@ std::string words_of_empty(listing const& all)
 {
     if (is_known(all))
         return "no locks\n";
-    return "unknown: no locks on " + std::to_string(all.answered) + " of " + std::to_string(all.nodes) +
-           " nodes\n";
+    return "unknown: " + std::to_string(all.answered) + " of " + std::to_string(all.nodes) +
+           " nodes could be listed\n";
 }
 
 std::string to_text(listing const& all, std::size_t limit)

@@ -218,7 +218,7 @@ std::string session::obstacle() const
     if (ready + quarantines.size() >= majority) {
         std::ranges::sort(quarantines);
         return std::to_string(quarantines.size()) + " of " + std::to_string(nodes.size()) +
-               " nodes quarantined, a majority votes again in " + seconds(quarantines[majority - ready - 1]);
+               " nodes quarantined, a majority may vote in " + seconds(quarantines[majority - ready - 1]);
     }
     return number_of(node_state::down) == 0 ? "" : troubles();
 }

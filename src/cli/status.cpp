@@ -244,6 +244,9 @@ std::string headline(core::lock_verdict const& v, std::vector<node_view> const& 
         return said + " by " + nodes[v.witness].shown + counted(v.votes) +
                (permits == 0 ? "" : ", permits taken: " + std::to_string(permits));
     case lock_status::free: return said + counted(v.free);
+    case lock_status::unknown:
+        return said + ": " + std::to_string(std::ranges::count(nodes, true, &node_view::known)) + " of " +
+               std::to_string(nodes.size()) + " nodes answered, free on " + std::to_string(v.free);
     default: return said + ": free" + counted(v.free);
     }
 }

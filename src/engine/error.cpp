@@ -67,7 +67,7 @@ std::string words_of(node_outcome const& row)
     std::string_view const who = held ? words_of(row.holder) : std::string_view();
     std::string text(who.empty() ? to_string(row.result) : who);
     if (row.result == node_result::quarantined && row.remaining)
-        return text + " (" + row.detail + "; votes again in " + detail::in_words(*row.remaining) + ')';
+        return text + " (" + row.detail + "; may vote in " + detail::in_words(*row.remaining) + ')';
     if (!row.resource.empty())
         text += " under \"" + redis::quote_name(row.resource) + '"';
     if (row.remaining)

@@ -39,7 +39,7 @@ std::string text_of(lease_history::record const& told, core::instant end,
 {
     std::string text;
     if (told.late != core::duration::zero())
-        text += "; this client's thread did not run for " + in_words(told.late);
+        text += "; this client's thread was late by " + in_words(told.late);
     text += told.confirmed_once ? "; last confirmed " + in_words(core::elapsed(told.confirmed, end)) + " ago"
                                 : "; never confirmed here";
     shared_words all;

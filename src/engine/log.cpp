@@ -56,13 +56,12 @@ public:
                                             << detail::position_in_words(e.before);
                     return;
                 }
-                line.quoted(e.resource)
-                    << (e.held_here ? " is held by this client" : " is wanted by this client") << "; ";
+                line.quoted(e.resource) << (e.held_here ? " is held by this client; " : ": ");
                 if (e.held_here && e.before == 0)
                     line
                         << "this operation is next (whoever holds the lock and waits for it, waits for ever)";
                 else
-                    line << detail::count(e.before, "operation") << " before this one";
+                    line << detail::count(e.before, "operation") << " of this client before this one";
             });
         });
     }

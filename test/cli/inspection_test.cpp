@@ -63,8 +63,8 @@ BOOST_FIXTURE_TEST_CASE(status_of_key_that_is_no_lock_is_blocked, servers)
     at(1).kill();
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 75);
     probes[2].command({"DEL", "seat"});
-    BOOST_TEST(
-        contains(finished_run({"status", "seat"}, env()).out, "seat: unknown: free on 1 of 3 nodes\n"));
+    BOOST_TEST(contains(finished_run({"status", "seat"}, env()).out,
+                        "seat: unknown: 2 of 3 nodes answered, free on 1\n"));
     probes[2].command({"LPUSH", "seat", "1"});
     at(2).kill();
     BOOST_TEST(finished_run({"status", "seat"}, env()).status == 69);

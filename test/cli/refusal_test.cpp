@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(unreachable_servers_are_waited_for_a_bounded_time)
 BOOST_AUTO_TEST_CASE(young_server_is_named_with_remaining_quarantine)
 {
     redis_server server;
-    refused({"run", "-n", "seat", "true"}, 69, "votes again in", {{"REDLOCK_NODES", server.url()}});
+    refused({"run", "-n", "seat", "true"}, 69, "may vote in", {{"REDLOCK_NODES", server.url()}});
 }
 
 BOOST_AUTO_TEST_CASE(missing_right_has_its_own_exit_status)

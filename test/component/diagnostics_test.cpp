@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(loss_explanation_names_thread_that_did_not_run)
     clock.advance(terms.ttl); // it should have been renewed after a third
     BOOST_TEST(extend(held) == errc::lease_lost);
     BOOST_TEST(explained(errc::lease_lost) ==
-               "lock \"seat:42\" lost (expired): this client's thread did not run for "
+               "lock \"seat:42\" lost (expired): this client's thread was late by "
                "400.0 s; last confirmed 600.0 s ago");
     BOOST_TEST(seen->lease_details.back() == explained(errc::lease_lost));
     BOOST_TEST(seen->count(lease_event::kind::renewal_failed) == 0);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(loss_explanation_names_thread_that_did_not_read_answers)
     clock.advance(terms.ttl);
     BOOST_TEST(release(held) == errc::lease_lost);
     BOOST_TEST(explained(errc::lease_lost) ==
-               "lock \"seat:42\" lost (expired): this client's thread did not run for "
+               "lock \"seat:42\" lost (expired): this client's thread was late by "
                "580.0 s; last confirmed 600.0 s ago");
 }
 
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(loss_explanation_starts_anew_when_all_nodes_confirm)
     clock.advance(terms.ttl);
     BOOST_TEST(extend(held) == errc::lease_lost);
     auto const told = explained(errc::lease_lost);
-    BOOST_TEST(told.ends_with("did not run for 400.0 s; last confirmed 600.0 s ago"), told);
+    BOOST_TEST(told.ends_with("was late by 400.0 s; last confirmed 600.0 s ago"), told);
     std::vector const kinds{lease_event::kind::acquired, lease_event::kind::renewal_failed,
                             lease_event::kind::renewed, lease_event::kind::renewed, lease_event::kind::lost};
     BOOST_TEST((seen_leases(&lease_event::what) == kinds));

@@ -88,10 +88,10 @@ BOOST_AUTO_TEST_CASE(log_of_lost_lease_says_that_it_was_a_reader)
 BOOST_AUTO_TEST_CASE(log_of_lost_lease_includes_explanation)
 {
     lease_event event = of_lease(lease_event::kind::lost, "a: b");
-    event.detail = "lock \"a: b\" lost (expired): this client's thread did not run for 2.4 s";
+    event.detail = "lock \"a: b\" lost (expired): this client's thread was late by 2.4 s";
     usual->on_lease(event);
     BOOST_TEST(last() == "error: 'a: b' lost (expired): held for 4.0 s, on 1 of 3 nodes, valid for 6.0 s: "
-                         "this client's thread did not run for 2.4 s");
+                         "this client's thread was late by 2.4 s");
 }
 
 BOOST_AUTO_TEST_CASE(log_of_failed_renewals_warns_only_once)
@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(log_of_node_trouble_appears_once_per_cause)
     BOOST_TEST(lines.size() == 2U);
     BOOST_TEST(last() == "warning: redis://a:6379 down: Connection refused");
     usual->on_node({a, down, "NOAUTH Authentication required."});
-    usual->on_node({a, quarantined, "started 2.1 s ago; votes again in 9.0 s"});
-    usual->on_node({a, quarantined, "started 3.1 s ago; votes again in 8.0 s"});
+    usual->on_node({a, quarantined, "started 2.1 s ago; may vote in 9.0 s"});
+    usual->on_node({a, quarantined, "started 3.1 s ago; may vote in 8.0 s"});
     BOOST_TEST(lines.size() == 4U);
-    BOOST_TEST(last() == "warning: redis://a:6379 quarantined: started 2.1 s ago; votes again in 9.0 s");
+    BOOST_TEST(last() == "warning: redis://a:6379 quarantined: started 2.1 s ago; may vote in 9.0 s");
     usual->on_node({a, ready, ""});
     BOOST_TEST(last() == "info: redis://a:6379 ready");
 }
@@ -227,9 +227,8 @@ BOOST_AUTO_TEST_CASE(log_of_contention_appears_at_once_and_then_once_a_second)
     BOOST_TEST(lines.size() == 2U);
     clock.advance(1ms);
     usual->on_wait({"seat", 2, true});
-    BOOST_TEST(
-        last() ==
-        "info: 'seat' is held by this client; 2 operations before this one; 1000 similar lines suppressed");
+    BOOST_TEST(last() == "info: 'seat' is held by this client; 2 operations of this client before this one; "
+                         "1000 similar lines suppressed");
     usual->on_wait({"seat", 2, true});
     clock.advance(1s);
     usual->on_wait({"seat", 2, true});

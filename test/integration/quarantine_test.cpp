@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(young_server_is_quarantined_and_outcome_tells_why)
             BOOST_TEST(e.code() == errc::no_quorum);
         }
         BOOST_TEST(contains(message, " quarantined (started "), message);
-        BOOST_TEST(contains(message, "s ago; votes again in "), message);
+        BOOST_TEST(contains(message, "s ago; may vote in "), message);
         for (node_outcome const& row : lock.last_attempt()) {
             BOOST_TEST((row.result == node_result::quarantined));
             BOOST_TEST_REQUIRE(row.remaining.has_value());
