@@ -66,7 +66,9 @@ asio::awaitable<redlock::lease> poll(workshop& shop, redlock::mutex& lock)
     }
 }
 
-using acquiring = std::function<asio::awaitable<redlock::lease>()>;
+template <class Held>
+using taking = std::function<asio::awaitable<Held>()>;
+using acquiring = taking<redlock::lease>;
 
 acquiring by_mutex(workshop& shop, std::string const& key)
 {
@@ -94,27 +96,46 @@ acquiring acquiring_for(workshop& shop, unsigned number)
     return [lock]() mutable { return lock.acquire_shared(asio::use_awaitable); };
 }
 
-asio::awaitable<void> cycle(workshop& shop, acquiring& acquire, sample& one)
+/// How a candidate gets its terms.
+taking<redlock::leadership> campaigning(workshop& shop)
+{
+    return [seat = redlock::election{shop.locks, shop.what.key(0)}] {
+        return seat.campaign("127.0.0.1:8000", asio::use_awaitable);
+    };
+}
+
+auto give_back(redlock::lease& held)
+{
+    return held.release(asio::use_awaitable);
+}
+
+auto give_back(redlock::leadership& held)
+{
+    return held.resign(asio::use_awaitable);
+}
+
+template <class Held>
+asio::awaitable<void> cycle(workshop& shop, taking<Held>& take, sample& one)
 {
     one.asked = now_ns();
-    redlock::lease held = co_await acquire();
+    Held held = co_await take();
     one.granted = now_ns();
     if (shop.what.hold_us > 0)
         co_await pause(shop, std::chrono::microseconds{shop.what.hold_us});
     one.releasing = now_ns();
-    co_await held.release(asio::use_awaitable);
+    co_await give_back(held);
     one.released = now_ns();
 }
 
 void start_all(workshop& shop);
 
-asio::awaitable<void> work(workshop& shop, unsigned number)
+template <class Held>
+asio::awaitable<void> work(workshop& shop, unsigned number, taking<Held> take)
 {
-    acquiring acquire = acquiring_for(shop, number);
     sample one{.worker = number, .asked = 0, .granted = 0, .releasing = 0, .released = 0};
     do {
         try {
-            co_await cycle(shop, acquire, one);
+            co_await cycle(shop, take, one);
             shop.seen->cycle(one);
         } catch (boost::system::system_error const& error) {
             shop.seen->failure(error.code().message());
@@ -128,7 +149,10 @@ void start_all(workshop& shop)
 {
     shop.out = shop.what.workers;
     for (unsigned number = 0; number != shop.what.workers; ++number)
-        asio::co_spawn(shop.context, work(shop, number), asio::detached);
+        if (shop.what.workload == "elections")
+            asio::co_spawn(shop.context, work(shop, number, campaigning(shop)), asio::detached);
+        else
+            asio::co_spawn(shop.context, work(shop, number, acquiring_for(shop, number)), asio::detached);
 }
 
 asio::awaitable<void> conduct(workshop& shop)

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import points
+from . import points, servers
 
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
@@ -26,6 +26,7 @@ class Driver:
     build: object = field(repr=False)
     variant: str = ""
     only: tuple = points.LOCKS  # points by kind
+    servers: object = field(default=servers.redis, repr=False)
     most_nodes: int = 1000
     exclusive: bool = False  # a plain lock, as a reference for libraries with several holders
     own_pause: bool = True  # takes --pause-ms
@@ -78,10 +79,10 @@ def cmake(target):
     return build
 
 
-def go(name):
+def go(name, *more):
     def build(build):
-        need("go")
-        where = copy(name, build)
+        need("go", *more)
+        where = copy(name, build, "go_driver.go")
         run(["go", "build", "-o", "driver", "."], where, build / f"{name}.log")
         return [str(where / "driver")]
     return build
@@ -126,6 +127,8 @@ def cargo(name):
     return build
 
 
+ETCD = "client 3.5.35"
+SESSIONS = "one client, a session with a lease of 10 s for each worker"
 NODE_SETTINGS = "ioredis 5.11.1 with auto-pipelining, one connection a node"
 
 ALL = [
@@ -154,6 +157,8 @@ ALL = [
     Driver("redlock-ng", "Python", "2.0.4, redis 5.3.1", "`AsyncRedlock`, hiredis parser; asks again after 100–300 ms",
            "polling", pip("redlock_ng"), settles_s=3),
     Driver("rslock", "Rust", "0.10.0", "Tokio, one connection a node; asks again after 0–200 ms", "polling", cargo("rslock")),
+    Driver("etcd", "Go", ETCD, f"`concurrency.Mutex`, {SESSIONS}; members' files in memory", "a watch of the key of who came before",
+           go("etcd", "etcd"), own_pause=False, only=tuple(kind for kind in points.LOCKS if kind != "stalled"), servers=servers.etcd),
 ]
 
 ALL += [replace(each, name=f"{each.name}, timeouts", settings=f"the same with {how}", variant="timeouts", only=("stalled",))
@@ -176,4 +181,8 @@ ALL += [
            "publish/subscribe", maven("redisson"), variant="semaphore", only=("permits",), most_nodes=1, settles_s=3),
     Driver("Redisson read-write", "Java", "3.52.0", "`RReadWriteLock`, `lock()` with the watchdog; pool of 64", "publish/subscribe",
            maven("redisson"), variant="read-write", only=("readers",), most_nodes=1, settles_s=3),
+    Driver("asio-redlock election", "C++", "this tree", "`election`, defaults: 10 s, renewed", "a queue on one server, push from it", OURS,
+           only=points.ELECTIONS),
+    Driver("etcd election", "Go", ETCD, f"`concurrency.Election`, {SESSIONS}", "a watch of the candidate before it", go("etcd", "etcd"),
+           only=points.ELECTIONS, servers=servers.etcd),
 ]

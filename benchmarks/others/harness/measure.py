@@ -106,7 +106,7 @@ def summary(point, columns, before, after, told, exclusive):
 
 
 def measure(driver, built, point, cpus, warm_up, seconds, run):
-    with tempfile.TemporaryDirectory() as folder, Fleet(point.nodes, cpus["servers"]) as fleet:
+    with tempfile.TemporaryDirectory() as folder, Fleet(driver.servers(point.nodes, cpus["servers"])) as fleet:
         files = [Path(folder) / str(index) for index in range(point.processes)]
         processes = []
         try:

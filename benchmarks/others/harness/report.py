@@ -32,7 +32,7 @@ def processor():
 
 def machine():
     return {"processor": processor(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release(),
-            "redis": first_line("redis-server", "--version"), "c++": first_line("c++", "--version"),
+            "redis": first_line("redis-server", "--version"), "etcd": first_line("etcd", "--version"), "c++": first_line("c++", "--version"),
             "go": first_line("go", "version"), "java": first_line("java", "-version"), "node": first_line("node", "--version"),
             "python": first_line("python3", "--version"), "rust": first_line("rustc", "--version")}
 
@@ -134,6 +134,9 @@ READER_COLUMNS = [*RATE_COLUMNS, ("writers' share", "writer_share"),
                   ("writers' wait p50 ms", "writer_wait.p50"), ("p99 ms", "writer_wait.p99"), ("longest ms", "writer_wait.most"),
                   *COST_COLUMNS]
 
+ELECTION_COLUMNS = [("terms/s", "rate"), ("ratio", "ratio"), ("hand-off p50 ms", "hand_off.p50"), ("p99 ms", "hand_off.p99"), *WAIT_COLUMNS,
+                    ("same again", "again_share"), ("workers served", "served"), ("commands a term", "commands_each"), *PRICE_COLUMNS[1:]]
+
 # Tables of the page: the head of the rows' points, or none if columns have points; points by label; columns.
 TABLES = {
     "convoy": ("", {"2": "convoy-N3-C2-hold1000us", "16": "convoy-N3-C16-hold1000us", "256": "convoy-N3-C256-hold1000us"}, [
@@ -169,6 +172,9 @@ TABLES = {
         "3, 4": "readers-N3-C40-hold1000us-P4", "1, 4": "readers-N1-C40-hold1000us-P4"},
         [*RATE_COLUMNS, ("writers' share", "writer_share"), ("readers' wait p99 ms", "wait.p99"),
          ("writers' wait p99 ms", "writer_wait.p99"), *PRICE_COLUMNS]),
+    "elections": ("Candidates, processes", {
+        "16, 1": "elections-N3-C16-hold1000us", "16, 4": "elections-N3-C16-hold1000us-P4", "4, 4": "elections-N3-C4-hold1000us-P4"},
+        ELECTION_COLUMNS),
 }
 
 
@@ -184,8 +190,8 @@ def merged(results, corner, places, columns):
 
 
 def columns_of(place):
-    return {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS, "permits": PERMIT_COLUMNS, "readers": READER_COLUMNS}.get(
-        place.workload, FAIR_COLUMNS)
+    return {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS, "permits": PERMIT_COLUMNS, "readers": READER_COLUMNS,
+            "elections": ELECTION_COLUMNS}.get(place.workload, FAIR_COLUMNS)
 
 
 def library_table(results):
@@ -248,7 +254,8 @@ def machine_table(about):
 
 
 PARTS = [(points.LOCKS, "", "two holders at once"),
-         (points.FURTHER, "further-", "more holders at once than allowed")]  # measured in a run of their own
+         (points.FURTHER, "further-", "more holders at once than allowed"),
+         (points.ELECTIONS, "elections-", "two leaders at once")]  # each can be measured in a run of its own
 
 
 def blocks(results, about):

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
-"""redis-servers of our own on free loopback ports, and what they and the kernel tell."""
+"""redis-servers and etcd members of our own on free loopback ports, and what they and the kernel tell."""
 import os
+import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
+import urllib.request
+from pathlib import Path
 
 
 def cpu_seconds(pid):
@@ -23,11 +27,15 @@ def pinned(cpus):
     return lambda: os.sched_setaffinity(0, cpus)
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Server:
     def __init__(self, cpus):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.process = subprocess.Popen(
             ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no",
              "--maxclients", "20000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=pinned(cpus))
@@ -65,12 +73,68 @@ class Server:
         self.process.wait()
 
 
+class Member:
+    """One of an etcd cluster. Its files are in memory, where there is a file system for that."""
+
+    def __init__(self, cpus, port, peers):
+        self.port = port
+        memory = Path("/dev/shm")
+        self.files = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
+        mine, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers[port]}"
+        self.process = subprocess.Popen(
+            ["etcd", "--name", str(port), "--data-dir", self.files.name, "--listen-client-urls", mine, "--advertise-client-urls", mine,
+             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster",
+             ",".join(f"{name}=http://127.0.0.1:{its}" for name, its in peers.items()), "--logger", "zap", "--log-level", "error"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=pinned(cpus))
+
+    def ask(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=10) as told:
+            return told.read().decode()
+
+    def wait_until_ready(self):
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self.ask("health")
+                return
+            except OSError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise
+                time.sleep(0.05)
+
+    def commands(self):
+        """Messages of clients so far, by gRPC method."""
+        found = re.findall(r'^grpc_server_msg_received_total{grpc_method="(\w+)".*} (\S+)$', self.ask("metrics"), re.M)
+        return {name: int(float(calls)) for name, calls in found if float(calls)}
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.files.cleanup()
+
+
+def redis(count, cpus):
+    for _ in range(count):
+        yield Server(cpus)
+
+
+def etcd(count, cpus):
+    """The members are ready when the last has been taken."""
+    peers = {free_port(): free_port() for _ in range(count)}
+    members = []
+    for port in peers:
+        members.append(Member(cpus, port, peers))
+        yield members[-1]
+    for each in members:
+        each.wait_until_ready()
+
+
 class Fleet:
-    def __init__(self, count, cpus):
+    def __init__(self, start):
         self.all = []
         try:
-            for _ in range(count):
-                self.all.append(Server(cpus))
+            for each in start:
+                self.all.append(each)
         except BaseException:
             self.__exit__()
             raise

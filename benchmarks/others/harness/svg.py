@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 PANEL_WIDTH, PANEL_HEIGHT, GAP, TOP, BOTTOM, LEFT = 300, 260, 64, 62, 52, 66
 LEGEND_WIDTH = 190
 COLOURS = ["#000000", "#888888", "#d62728", "#1f77b4", "#ff7f0e", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#17becf",
-           "#bcbd22", "#7f5f00", "#004d00"]
+           "#bcbd22", "#7f5f00", "#004d00", "#0000ff"]
 
 
 class Axis:
