@@ -82,6 +82,14 @@ std::string task::key(unsigned worker) const
     return contended ? "contended:" + run : "own:" + run + ':' + std::to_string(worker);
 }
 
+std::vector<std::string> task::names(unsigned worker) const
+{
+    std::vector<std::string> out;
+    for (unsigned i = 0; i != 4; ++i)
+        out.push_back(key(worker) + ':' + std::to_string((5 * worker + i) % 16));
+    return out;
+}
+
 std::int64_t now_ns()
 {
     timespec now{};

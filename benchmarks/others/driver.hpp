@@ -32,6 +32,8 @@ struct task {
     [[nodiscard]] std::string key(unsigned worker) const;
     /// Is this a writer of the workload "readers"?
     [[nodiscard]] static bool writes(unsigned worker) { return worker % 10 == 0; }
+    /// Four of sixteen names, which a worker of the workload "several" locks.
+    [[nodiscard]] std::vector<std::string> names(unsigned worker) const;
 };
 
 struct window {

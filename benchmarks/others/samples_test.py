@@ -76,6 +76,11 @@ class Samples(unittest.TestCase):
     def test_under_a_plain_lock_a_reader_beside_a_reader_is_counted(self):
         self.assertEqual(samples.readers(columns((1, 0, 1, 10, 11), (2, 0, 9, 20, 21)), 20, exclusive=True)["overlaps"], 1)
 
+    def test_two_holders_of_one_of_their_names_are_counted(self):
+        for others, found in (((4, 8, 12), 0), ((13,), 3), ((3,), 3), ((16,), 4)):  # beginning at 4, 8, 12; 1; 15; 0
+            told = columns((0, 0, 1, 10, 11), *((worker, 0, 2, 9, 11) for worker in others))
+            self.assertEqual(samples.several(told, 64)["overlaps"], found)
+
     def test_waits_of_readers_and_writers_are_told_apart(self):
         told = samples.readers(columns((0, 0, 5, 6, 7), (1, 0, 8, 9, 10), (2, 0, 9, 10, 11), (10, 4, 13, 14, 15)), 20)
         self.assertEqual((told["wait"]["values"], told["writer_wait"]["values"], told["writer_share"]), ([8, 9], [5, 9], 0.5))

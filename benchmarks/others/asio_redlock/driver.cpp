@@ -88,6 +88,10 @@ acquiring acquiring_for(workshop& shop, unsigned number)
         return [lock = redlock::semaphore{shop.locks, key, shop.what.permits}]() mutable {
             return lock.acquire(asio::use_awaitable);
         };
+    if (shop.what.workload == "several")
+        return [lock = redlock::multi_mutex{shop.locks, shop.what.names(number)}]() mutable {
+            return lock.acquire(asio::use_awaitable);
+        };
     if (shop.what.workload != "readers")
         return by_mutex(shop, key);
     redlock::shared_mutex lock{shop.locks, key};

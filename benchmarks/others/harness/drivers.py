@@ -185,4 +185,9 @@ ALL += [
            only=points.ELECTIONS),
     Driver("etcd election", "Go", ETCD, f"`concurrency.Election`, {SESSIONS}", "a watch of the candidate before it", go("etcd", "etcd"),
            only=points.ELECTIONS, servers=servers.etcd),
+    Driver("asio-redlock multi_mutex", "C++", "this tree", "`multi_mutex`, defaults: 10 s, renewed", "queues of all its names in the client; "
+           "the queue of the name that is taken on one server, push from it", OURS, only=points.SEVERAL),
+    Driver("Redisson MultiLock of names", "Java", "3.52.0", "`RedissonMultiLock` of a `RedissonRedLock` (`RLock` where N = 1) for each name, "
+           "in one order; `lock()` with the watchdog", "publish/subscribe, and asks again", maven("redisson"), variant="names",
+           only=points.SEVERAL, settles_s=3),
 ]

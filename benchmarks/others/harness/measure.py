@@ -82,6 +82,8 @@ def latencies(point, columns, exclusive):
         return samples.cycles(columns)
     if point.workload == "permits":
         return samples.permits(columns, 1 if exclusive else point.permits, point.workers)
+    if point.workload == "several":
+        return samples.several(columns, point.workers)
     if point.workload == "readers":
         return samples.readers(columns, point.workers, exclusive)
     return samples.hand_offs(columns, point.workload == "convoy")

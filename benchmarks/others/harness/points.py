@@ -6,6 +6,7 @@ from dataclasses import dataclass
 LOCKS = ("cycles", "convoy", "contended", "processes", "single", "stalled")
 FURTHER = ("permits", "readers")  # kinds of lock that few libraries have
 ELECTIONS = ("elections",)
+SEVERAL = ("several",)  # names locked together
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,12 @@ ALL = [
     *(Point("readers", 40, nodes=nodes, hold_us=1000, processes=processes) for processes in (1, 4) for nodes in (3, 1)),
     Point("elections", 16, hold_us=1000),
     *(Point("elections", candidates, hold_us=1000, processes=4) for candidates in (16, 4)),
+    *(Point("several", 64, nodes=nodes, hold_us=1000, processes=processes) for processes in (1, 4) for nodes in (3, 1)),
 ]
 
 QUICK = [
     Point("cycles", 16), Point("convoy", 16, hold_us=1000), Point("contended", 16, hold_us=1000),
     Point("processes", 16, hold_us=1000, processes=4), Point("stalled", 16),
     Point("permits", 64, nodes=1, hold_us=1000, permits=8), Point("readers", 40, nodes=1, hold_us=1000),
-    Point("elections", 16, hold_us=1000),
+    Point("elections", 16, hold_us=1000), Point("several", 64, hold_us=1000),
 ]

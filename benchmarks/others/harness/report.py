@@ -175,6 +175,10 @@ TABLES = {
     "elections": ("Candidates, processes", {
         "16, 1": "elections-N3-C16-hold1000us", "16, 4": "elections-N3-C16-hold1000us-P4", "4, 4": "elections-N3-C4-hold1000us-P4"},
         ELECTION_COLUMNS),
+    "several": ("Servers, processes", {
+        "3, 1": "several-N3-C64-hold1000us", "1, 1": "several-N1-C64-hold1000us",
+        "3, 4": "several-N3-C64-hold1000us-P4", "1, 4": "several-N1-C64-hold1000us-P4"},
+        [*RATE_COLUMNS, *WAIT_COLUMNS, ("least share", "least_share"), *PRICE_COLUMNS]),
 }
 
 
@@ -191,7 +195,7 @@ def merged(results, corner, places, columns):
 
 def columns_of(place):
     return {"cycles": CYCLE_COLUMNS, "convoy": HAND_OFF_COLUMNS, "permits": PERMIT_COLUMNS, "readers": READER_COLUMNS,
-            "elections": ELECTION_COLUMNS}.get(place.workload, FAIR_COLUMNS)
+            "elections": ELECTION_COLUMNS, "several": PERMIT_COLUMNS}.get(place.workload, FAIR_COLUMNS)
 
 
 def library_table(results):
@@ -255,7 +259,8 @@ def machine_table(about):
 
 PARTS = [(points.LOCKS, "", "two holders at once"),
          (points.FURTHER, "further-", "more holders at once than allowed"),
-         (points.ELECTIONS, "elections-", "two leaders at once")]  # each can be measured in a run of its own
+         (points.ELECTIONS, "elections-", "two leaders at once"),
+         (points.SEVERAL, "several-", "two holders of a name at once")]  # each can be measured in a run of its own
 
 
 def blocks(results, about):

@@ -5,6 +5,7 @@ from collections import Counter
 
 FIELDS = 5  # worker, asked, granted, releasing, released
 WRITERS = 10  # the first of this many workers wants the lock for itself
+NAMES, LOCKED = 16, 4  # so many of so many names in a ring; a worker's begin at five times its number
 
 
 def read(paths):
@@ -90,6 +91,15 @@ def waits(columns, wanted=lambda worker: True):
 
 def permits(columns, count, workers):
     return {"wait": waits(columns), "overlaps": overlaps(columns, count, lambda worker: 1), **fairness(columns[0], workers)}
+
+
+def several(columns, workers):
+    """Each name has one holder at once."""
+    found = 0
+    for name in range(NAMES):
+        leases = [each for each in zip(*columns) if (name - 5 * each[0]) % NAMES < LOCKED]
+        found += overlaps([*zip(*leases)], 1, lambda worker: 1) if leases else 0
+    return {"wait": waits(columns), "overlaps": found, **fairness(columns[0], workers)}
 
 
 def writes(worker):

@@ -14,7 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.redisson.Redisson;
+import org.redisson.RedissonMultiLock;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
@@ -24,7 +26,8 @@ import org.redisson.config.Config;
 
 /**
  * Redisson: RLock on one node, RedissonRedLock on several, RedissonMultiLock with --variant multilock. On one node alone
- * RPermitExpirableSemaphore with --variant semaphore, and RReadWriteLock with --variant read-write.
+ * RPermitExpirableSemaphore with --variant semaphore, and RReadWriteLock with --variant read-write. With --variant names
+ * RedissonMultiLock of four of sixteen names, each of which is such an RLock or RedissonRedLock.
  */
 public final class Driver {
     private interface Lease {
@@ -97,11 +100,17 @@ public final class Driver {
         return writes ? both.writeLock() : both.readLock();
     }
 
+    private RLock several(String key, int worker) {
+        return new RedissonMultiLock(IntStream.range(0, 4).map(i -> (5 * worker + i) % 16).sorted()
+                .mapToObj(number -> plain(key + ":" + number)).toArray(RLock[]::new));
+    }
+
     private Lock lock(String key, int worker) {
         String variant = options.getOrDefault("--variant", "");
         if (variant.equals("semaphore"))
             return permit(key);
-        RLock lock = variant.equals("read-write") ? side(key, worker % 10 == 0) : plain(key);
+        RLock lock = variant.equals("read-write") ? side(key, worker % 10 == 0)
+                : variant.equals("names") ? several(key, worker) : plain(key);
         return () -> {
             lock.lock();
             return lock::unlock;
