@@ -175,9 +175,8 @@ BOOST_AUTO_TEST_CASE(with_lock_reports_that_body_blocked_its_thread)
         BOOST_TEST_REQUIRE(told.has_value());
         BOOST_TEST((told->cause() == loss_cause::expired));
         BOOST_TEST(told->resource() == "lock");
-        BOOST_TEST(
-            contains(told->what(), "lock \"lock\" lost (expired): this client's thread was late by "),
-            told->what());
+        BOOST_TEST(contains(told->what(), "lock \"lock\" lost (expired): this client's thread was late by "),
+                   told->what());
     });
     nodes.run_until([&] { return nodes.no_keys(); });
 }
