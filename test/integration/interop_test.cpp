@@ -105,7 +105,8 @@ public:
         BOOST_TEST(co_await our_attempt(shared_) == contended);
         BOOST_TEST(co_await our_attempt(shared_.shared()) == contended);
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
-        BOOST_TEST(partner_.ask("release") == "released");
+        BOOST_TEST(partner_.ask("release") == "released"); // by a majority
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
         BOOST_TEST(!co_await our_attempt(shared_.shared()));
         BOOST_TEST(!co_await our_attempt(shared_));
     }
