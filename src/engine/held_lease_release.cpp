@@ -104,25 +104,27 @@ void held_lease::release_on(core::node_set where, kind::request what)
 }
 
 /// A node that has no queue is told as the others are. For several names each node is asked to serve its queues, but only the
-/// queue node tells whether its keys may be claimed.
-// rule M3
+/// queue node tells whether its keys may be claimed. A call excuses the answers of other nodes, not the one that tells of
+/// it: a name that was not ours there had been lost before.
+// rules M3 and R2
 void held_lease::on_given_back(node_answer const& got)
 {
-    bool const handed_on = got.answer.what == meaning::handed_on;
     if (got.answer.what == meaning::error) {
         on().registry.refused(got.node, lock().key->awaited(), got.reply);
         release_late(core::node_set(got.node), kind::request::release);
     } else {
-        if (handed_on || got.node == releasing_stage()->queue_node)
-            releasing_stage()->may_be_claimed = handed_on;
+        releasing& stage = *releasing_stage();
+        if (got.node == stage.queue_node)
+            stage.may_be_claimed = false;
         on_release(got);
+        stage.may_be_claimed = stage.may_be_claimed || got.answer.handed_on;
     }
     release_the_rest();
 }
 
 void held_lease::on_release(node_answer const& got)
 {
-    bool const ours = got.answer.what == meaning::granted || got.answer.what == meaning::handed_on;
+    bool const ours = got.answer.what == meaning::granted;
     bool const answered = ours || got.answer.what == meaning::denied;
     if (!answered && releases_lock_alone(got))
         return;

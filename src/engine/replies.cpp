@@ -12,8 +12,7 @@ void report_other(node_answer const& got, kind::lock_kind const& type, node_repo
     using meaning = kind::answer::meaning;
     switch (got.answer.what) {
     case meaning::granted:
-    case meaning::repaired:
-    case meaning::handed_on: row.result = node_result::granted; break;
+    case meaning::repaired: row.result = node_result::granted; break;
     case meaning::denied: {
         auto const seen = type.read_observation(got.what, got.reply);
         row.result = node_result::held_by_other;

@@ -47,8 +47,7 @@ void rollback::leave_for_later(unsigned node)
 void rollback::on_answer(node_answer const& got)
 {
     using meaning = kind::answer::meaning;
-    if (got.answer.what == meaning::granted || got.answer.what == meaning::denied ||
-        got.answer.what == meaning::handed_on)
+    if (got.answer.what == meaning::granted || got.answer.what == meaning::denied)
         return;
     if (got.what == kind::request::give_back && nodes().at(got.node).ensure_can_release())
         return send(got.node, kind::request::release); // the queue refuses it: it is only released

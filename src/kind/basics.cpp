@@ -147,8 +147,8 @@ answer read_rare(request what, redis::resp_node const& reply)
             return {meaning::denied};
         break;
     case request::give_back:
-        if (reply.type == redis::resp_type::number && reply.number == 2)
-            return {meaning::handed_on};
+        if (reply.type == redis::resp_type::number && (reply.number == 2 || reply.number == 3))
+            return {.what = reply.number == 2 ? meaning::granted : meaning::denied, .handed_on = true};
         break;
     default: break;
     }

@@ -94,10 +94,9 @@ struct key_observation {
 /// A node's answer.
 struct answer {
     enum class meaning : std::uint8_t {
-        granted,   ///< or done
-        repaired,  ///< the key was gone, and is set again
-        handed_on, ///< to the first in the queue
-        denied,    ///< the key is another's, or is gone
+        granted,  ///< or done
+        repaired, ///< the key was gone, and is set again
+        denied,   ///< the key is another's, or is gone
         // The following answers are about more than the lock.
         unknown_script, ///< nothing was executed
         other_data,     ///< not the data that the connection began with
@@ -106,6 +105,8 @@ struct answer {
     meaning what = meaning::error;
     /// Was the key changed and not read? Then the node reports its next change only after another read.
     bool unread = false;
+    /// Has the release called the first in a queue? It may be denied then, because of another name.
+    bool handed_on = false;
     /// For a vote, the node's own number; for an entry in the queue, the number of positions before ours.
     std::uint64_t number = 0;
 };

@@ -17,6 +17,8 @@ using names = std::vector<std::string>;
 
 /// Clients that want several locks at once, and clients that want one of them.
 struct multi_fixture : wish_fixture {
+    using wish_fixture::wish_fixture;
+
     std::unique_ptr<wish> want_all(contender& by, names which)
     {
         return want(multi_mutex(*by.locks, std::move(which), options));

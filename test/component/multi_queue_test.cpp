@@ -17,6 +17,8 @@ namespace redlock::test {
 namespace {
 
 struct sets_in_line : multi_fixture {
+    using multi_fixture::multi_fixture;
+
     /// A lock passes from one client to the next: what is released, its answer, the claim.
     static constexpr duration time_to_hand_over = 2 * round_trip + 200us;
 
@@ -41,8 +43,23 @@ struct sets_in_line : multi_fixture {
     {
         return until([&] { return one.held.valid(); });
     }
+    /// A set that was called for `a` holds `a` and `b`, and somebody waits for `a` behind it. Its client is the second.
+    void call_set_before_another()
+    {
+        auto const first = want_one(add(), "a");
+        sets.push_back(want_all(add(), {"a", "b"}));
+        others.push_back(want_one(add(), "a"));
+        BOOST_TEST(line_for("a") == 2U);
+        first->held = {};
+        (void)until_it_has(*sets.front());
+    }
 
     std::vector<std::unique_ptr<wish>> sets;
+    std::vector<std::unique_ptr<wish>> others;
+};
+
+struct sets_at_one_node : sets_in_line {
+    sets_at_one_node() : sets_in_line(1) {}
 };
 
 } // namespace
@@ -172,6 +189,35 @@ BOOST_AUTO_TEST_CASE(release_that_was_overtaken_by_the_claim_is_a_release)
     pass(100ms);
     BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
     BOOST_TEST(!*all[1]->told->released);
+}
+
+/// The queue node refused the claim, because of `b`, and hands on the `a` that it kept for it.
+// rules R2 and M3
+BOOST_AUTO_TEST_CASE(release_that_hands_on_a_name_of_a_refused_claim_is_a_release)
+{
+    std::size_t const queue = meeting_node(net, "a");
+    say(queue, {"SET", "b", std::string(32, 'f'), "PX", "100000"});
+    call_set_before_another();
+    BOOST_TEST(nodes_with("b", sets.front()->held.nonce()) == 2U);
+    BOOST_TEST(nodes_with("a", sets.front()->held.nonce()) == 3U);
+    delay_all_but(queue, 1, 5 * one_way);
+    sets.front()->held = {};
+    (void)until_it_has(*others.front());
+    pass(100ms);
+    BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
+    BOOST_TEST(!*all[1]->told->released);
+}
+
+/// The node that hands on its other name says so itself: no next owner has taken the lost one.
+// rules R2 and M3
+BOOST_FIXTURE_TEST_CASE(release_that_hands_on_a_part_does_not_hide_a_lost_name, sets_at_one_node)
+{
+    call_set_before_another();
+    say(0, {"DEL", "b"});
+    sets.front()->held = {};
+    (void)until_it_has(*others.front());
+    BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
+    BOOST_TEST((*all[1]->told->released == errc::lease_lost));
 }
 
 // rule Q19

@@ -137,8 +137,9 @@ BOOST_AUTO_TEST_CASE(release_gives_back_what_is_ours)
     enter('b', 'x');
     administer({"DEL", "other"});
     BOOST_TEST(release('c') == "0");
-    BOOST_TEST(release('a') == "0");
+    BOOST_TEST(release('a') == "3");
     BOOST_TEST(both() == "none; string b");
+    BOOST_TEST(heard('b') == "take ME 17 a");
 }
 
 /// Without the rights to serve the queue, all names are freed.

@@ -408,9 +408,23 @@ BOOST_AUTO_TEST_CASE(release_of_a_reader_may_be_handed_on)
 {
     resp_node const two{.type = resp_type::number, .number = 2};
     for (auto const* const type : {&reader, &fenced_reader})
-        for (auto const what : {request::release, request::give_back})
-            BOOST_TEST((type->read(what, two).what == answer::meaning::handed_on));
+        for (auto const what : {request::release, request::give_back}) {
+            BOOST_TEST((type->read(what, two).what == answer::meaning::granted));
+            BOOST_TEST(type->read(what, two).handed_on);
+        }
     BOOST_TEST((reader.read(request::extend, two).what == answer::meaning::repaired));
+}
+
+// rules M3 and R2
+BOOST_AUTO_TEST_CASE(release_of_several_names_may_hand_on_a_part_of_them)
+{
+    resp_node const three{.type = resp_type::number, .number = 3};
+    for (auto const* const type : {&multi, &fenced_multi}) {
+        BOOST_TEST((type->read(request::give_back, three).what == answer::meaning::denied));
+        BOOST_TEST(type->read(request::give_back, three).handed_on);
+        resp_node const none{.type = resp_type::number};
+        BOOST_TEST(!type->read(request::give_back, none).handed_on);
+    }
 }
 
 /// A plain or fenced lock cannot tell readers from other data that expires.
@@ -466,7 +480,8 @@ BOOST_AUTO_TEST_CASE(answers_of_the_queue_tell_of_position_and_holder)
         BOOST_TEST((type->read(request::claim, held).what == meaning::denied));
         BOOST_TEST((type->read_observation(request::claim, held).left == 700ms));
         resp_node const two{.type = resp_type::number, .number = 2};
-        BOOST_TEST((type->read(request::give_back, two).what == meaning::handed_on));
+        BOOST_TEST((type->read(request::give_back, two).what == meaning::granted));
+        BOOST_TEST(type->read(request::give_back, two).handed_on);
         resp_node const never{.type = resp_type::simple_string, .text = "LINE -1 0 01234567"};
         BOOST_TEST(type->read_observation(request::enter, never).immortal);
         BOOST_TEST(!type->read_observation(request::enter, never).left);

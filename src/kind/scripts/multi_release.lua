@@ -2,8 +2,8 @@
 -- Gives several locks back, those of them that are ours, and serves the queue of each. KEYS: the
 -- locks, and the queue of each, unless that is refused. ARGV: nonce; how many locks; "take" or "free", and microseconds, as
 -- for give_back.lua.
--- Returns 1: done, 2: done, and one of them was handed on, 0: not all of them were ours. A lock whose queue may not be served
--- is free.
+-- Returns 1: done, 2: done, and one of them was handed on, 0: not all of them were ours, 3: the same, and one that was ours was
+-- handed on. A lock whose queue may not be served is free.
 -- rule M3
 local count = tonumber(ARGV[2])
 local owners = redis.call('mget', unpack(KEYS, 1, count))
@@ -28,4 +28,4 @@ end
 if free[1] then
     redis.call('del', unpack(free))
 end
-return ours < count and 0 or handed_on and 2 or 1
+return ours < count and (handed_on and 3 or 0) or handed_on and 2 or 1
