@@ -103,8 +103,8 @@ void held_lease::release_on(core::node_set where, kind::request what)
     }
 }
 
-/// A node that has no queue is told as the others are. For several names each node is asked to serve its queues, but only the
-/// queue node tells whether its keys may be claimed. A call excuses the answers of other nodes, not the one that tells of
+/// A node that has no queue is told as the others are. Of several names each node serves its queues, but only the queue node,
+/// which is told first, can say that nobody was called. A call excuses the answers of other nodes, not the one that tells of
 /// it: a name that was not ours there had been lost before.
 // rules M3 and R2
 void held_lease::on_given_back(node_answer const& got)
@@ -115,9 +115,10 @@ void held_lease::on_given_back(node_answer const& got)
     } else {
         releasing& stage = *releasing_stage();
         if (got.node == stage.queue_node)
-            stage.may_be_claimed = false;
+            stage.may_be_claimed = stage.handed_on;
         on_release(got);
-        stage.may_be_claimed = stage.may_be_claimed || got.answer.handed_on;
+        if (got.answer.handed_on)
+            stage.may_be_claimed = stage.handed_on = true;
     }
     release_the_rest();
 }

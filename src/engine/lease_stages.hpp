@@ -103,8 +103,9 @@ struct releasing {
     bool is_postponed = false;                       ///< on the other nodes
     bool under_way = false;
     /// The next owner in the queue may have taken the keys by now: "not yours" is then as good as a release.
-    bool may_be_claimed = false;
-    bool opens_window = false; ///< for unqueued clients
+    bool may_be_claimed : 1 = false;
+    bool handed_on : 1 = false;    ///< by a node that says so
+    bool opens_window : 1 = false; ///< for unqueued clients
 };
 
 } // namespace redlock::detail

@@ -62,6 +62,19 @@ struct sets_at_one_node : sets_in_line {
     sets_at_one_node() : sets_in_line(1) {}
 };
 
+struct sets_at_two_nodes : sets_in_line {
+    sets_at_two_nodes() : sets_in_line(2) {}
+
+    /// Its queue is at that node.
+    std::string name_that_meets_at(std::size_t node)
+    {
+        std::string name = "a";
+        while (meeting_node(net, name) != node)
+            ++name.front();
+        return name;
+    }
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(multi_queue, sets_in_line)
@@ -218,6 +231,26 @@ BOOST_FIXTURE_TEST_CASE(release_that_hands_on_a_part_does_not_hide_a_lost_name, 
     (void)until_it_has(*others.front());
     BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
     BOOST_TEST((*all[1]->told->released == errc::lease_lost));
+}
+
+/// The queue node is asked first and answers last. Meanwhile the other node has handed on its name, which is claimed at both.
+// rules R2 and M3
+BOOST_FIXTURE_TEST_CASE(late_queue_node_does_not_call_back_what_another_node_handed_on, sets_at_two_nodes)
+{
+    std::string const late = name_that_meets_at(0);
+    std::string const other = name_that_meets_at(1);
+    auto const first = want_one(add(), late);
+    auto const set = want_all(add(), {late, other});
+    first->held = {};
+    (void)until_it_has(*set);
+    auto const next = want_one(add(), other);
+    BOOST_TEST(line_for(other) == 1U);
+    net.between(1, 0).latency = 20 * one_way;
+    set->held = {};
+    (void)until_it_has(*next);
+    pass(100ms);
+    BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
+    BOOST_TEST(!*all[1]->told->released);
 }
 
 // rule Q19
