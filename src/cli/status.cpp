@@ -18,6 +18,7 @@
 #include <redlock/inspection.hpp>
 #include <redlock/node_outcome.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

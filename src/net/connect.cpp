@@ -35,7 +35,7 @@ void connector::start()
     // The listener is not called from here: if no socket can be opened, connecting fails at once, and the caller of
     // `start` is not ready for that.
     asio::post(executor_, [self = shared_from_this()] {
-        if (self->listener_)
+        if (self->goes_on())
             self->work_.start();
     });
 }
@@ -125,7 +125,7 @@ coroutine<void> connector::make()
         made = co_await meet(alone, 1);
     else
         made = co_await meet_master();
-    if (!listener_)
+    if (!goes_on())
         co_return;
     if (!made)
         co_return fail(std::move(problem_));
@@ -160,7 +160,7 @@ coroutine<bool> connector::meet_master()
         bool met = false;
         if (named)
             met = co_await meet(group.master, shares);
-        if (!listener_)
+        if (!goes_on())
             co_return false;
         told_.facts.known_replicas = group.replicas;
         told_.facts.master = redis::display(group.master);
@@ -197,12 +197,12 @@ coroutine<bool> connector::reach(redis::address const& server, std::size_t share
     missing_ = "no connection";
     heard_ = late_ = false;
     std::vector<endpoint> const addresses = co_await resolve(server, ec);
-    if (!listener_)
+    if (!goes_on())
         co_return false;
     if (ec)
         co_return blame(ec, "cannot resolve the host name: ");
     ec = co_await connect_any(addresses, shares);
-    if (!listener_)
+    if (!goes_on())
         co_return false;
     if (ec)
         co_return blame(ec, {});
@@ -241,7 +241,7 @@ coroutine<error_code> connector::connect_any(std::vector<endpoint> const& addres
     for (std::size_t i = 0; i != addresses.size(); ++i) {
         begin_phase(shares * (addresses.size() - i));
         ec = co_await connect_to(addresses[i]);
-        if (!ec || !listener_)
+        if (!ec || !goes_on())
             break;
     }
     co_return ec;

@@ -66,6 +66,8 @@ class connect_listener {
 public:
     virtual void on_connected(std::shared_ptr<stream>, introduction) = 0;
     virtual void on_connect_failed(failure) = 0;
+    /// In a forked child the connection is the parent's, and nobody is called.
+    [[nodiscard]] virtual bool forked() const noexcept { return false; }
 
 protected:
     ~connect_listener() = default;
@@ -111,6 +113,8 @@ private:
     [[nodiscard]] bool unreadable(error_code, redis::parse_status, std::string_view what,
                                   std::string_view input);
     [[nodiscard]] bool answers_too_much(std::string_view left);
+    /// Is the connection wanted, and this process's?
+    [[nodiscard]] bool goes_on() const { return listener_ && !listener_->forked(); }
     void fail(failure);
     bool blame(failure);
     bool blame(error_code, std::string const& doing);

@@ -47,7 +47,7 @@ coroutine<bool> connector::secure(std::string const& host)
         attempt->handshake(shaken.handler(shared_from_this()));
         ec = co_await shaken;
     }
-    if (!listener_)
+    if (!goes_on())
         co_return false;
     co_return !ec || blame_security(ec, "TLS: ");
 }
@@ -112,7 +112,7 @@ coroutine<bool> connector::converse(Talk& talk)
             input.append(chunk, told.transferred());
             parsed = {};
         }
-        if (!listener_ || unreadable(ec, parsed.status, parser.what(), input))
+        if (!goes_on() || unreadable(ec, parsed.status, parser.what(), input))
             co_return false;
         if (parsed.status != redis::parse_status::complete)
             continue;
@@ -147,7 +147,7 @@ coroutine<bool> connector::introduce()
 {
     missing_ = "no answer to HELLO";
     auto settings = peer_->handshake;
-    if (peer_->credentials_provider && (!ask_for_credentials(settings) || !listener_)) // it may cancel us
+    if (peer_->credentials_provider && (!ask_for_credentials(settings) || !goes_on())) // it may cancel us
         co_return false;
     redis::handshake talk(std::move(settings));
     if (!co_await converse(talk))
@@ -165,7 +165,7 @@ coroutine<bool> connector::ask(redis::address const& sentinel, redis::group_view
     missing_ = "no answer";
     redis::sentinel_talk talk(peer_->where);
     bool const answered = co_await converse(talk);
-    if (listener_)
+    if (goes_on())
         std::exchange(stream_, nullptr)->close();
     told = talk.view();
     co_return answered;

@@ -114,6 +114,8 @@ public:
     /// Stops timers and flushes; tasks still run, so that every operation completes.
     void close();
 
+    /// Is this process a forked child? A turn tells the fork's listener.
+    [[nodiscard]] bool forked() const noexcept { return process_ && process_->forked(); }
     /// In a forked child: was another thread of the parent inside a turn? Its work is half done permanently.
     [[nodiscard]] bool broken_off() const noexcept;
 
@@ -148,7 +150,6 @@ private:
             bring_turn();
     }
     void bring_turn() noexcept;
-    [[nodiscard]] bool forked() const noexcept { return process_ && process_->forked(); }
     void notice_fork() noexcept
     {
         if (forked())

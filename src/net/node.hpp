@@ -253,6 +253,7 @@ private:
     void on_writable(error_code) override;
     void on_connected(std::shared_ptr<stream>, introduction) override;
     void on_connect_failed(failure) override;
+    [[nodiscard]] bool forked() const noexcept override { return loop_.forked(); }
     void flush() noexcept override;
 
     void connect();
