@@ -24,12 +24,13 @@ struct situation {
 };
 
 struct rights : queue_nodes {
+    /// They end before what a script adds, in any millisecond: their order is always the same.
     static words sorted(std::string const& key, words const& members)
     {
         words add{"EVAL",
                   "for i, each in ipairs(ARGV) do redis.call('zadd', KEYS[1], KEYS[1] == 'lock' and "
-                  "redis.call('time')[1] * 1000 + 3600000 or i, each) end redis.call('pexpireat', KEYS[1], "
-                  "redis.call('time')[1] * 1000 + 3600000)",
+                  "redis.call('time')[1] * 1000 + 3599000 or i, each) end redis.call('pexpireat', KEYS[1], "
+                  "redis.call('time')[1] * 1000 + 3599000)",
                   "1", key};
         add.insert(add.end(), members.begin(), members.end());
         return add;
