@@ -82,7 +82,8 @@ public:
     // rule EL4
     [[nodiscard]] core::leader_version latest_leader() const;
     void note_leader(core::leader_version proven);
-    core::contention contention; ///< with other clients
+    core::contention contention;           ///< with other clients
+    std::uint32_t leases_with_permits = 0; ///< this client's leases that share the key
     /// Guards the tables of attempts and leases, which other threads read.
     [[nodiscard]] std::mutex& tables() const;
     ///@}
@@ -147,18 +148,15 @@ protected:
 private:
     friend class key_index;
 
+    std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     key_index& index_;
     std::string const name_;
     attempt_table table_;
     std::uint64_t highest_number_ = 0;
     core::leader_version latest_leader_;
     boost::intrusive_ptr<key_state> successor_;
-    std::uint32_t owners_ = 0; ///< guarded by the index: they come and go with locks, not with leases
     std::atomic<std::uint32_t> longest_key_life_ms_{0};
     std::atomic<std::uint32_t> waiting_{0}; ///< written on the executor alone
-
-public:
-    std::uint32_t leases_with_permits = 0; ///< this client's leases that share the key
 };
 
 /// All keys of a client, by name. Any thread.
