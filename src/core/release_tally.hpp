@@ -29,6 +29,8 @@ public:
         ++answers_;
         refusals_ = static_cast<std::uint8_t>(refusals_ + (ours ? 0 : 1));
     }
+    /// The key went on to a next owner, who may have been there first.
+    void excuse() { refusals_ = 0; }
     /// There will be no answer.
     void missed(unsigned node) { awaited_.erase(node); }
 

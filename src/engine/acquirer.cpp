@@ -244,7 +244,8 @@ void acquirer::on_contended()
     wanted_.key->note_in_the_way(wanted_.awaited);
     roll_back();
     wanted_.met_others();
-    runtime_.registry.have_memory(attempt_.held_by_others());
+    if (!lock().config->kind.script(kind::request::vote)) // it would refuse before it takes memory
+        runtime_.registry.have_memory(attempt_.held_by_others());
     bool const wanted = !wanted_.owner->on_attempt_lost(errc::contended);
     if (settle(state_.lost(wanted, true)) == step::finish)
         return finish();

@@ -13,6 +13,8 @@ boost::asio::execution_context::id context_end::id;
 std::shared_ptr<engine> make_engine(net::any_io_executor executor, config const& settings,
                                     std::shared_ptr<net::machine> on)
 {
+    if (!executor)
+        misconfigured("the executor is empty: give that of an io_context, or a strand");
     if (!net::serialising(executor))
         misconfigured("the executor does not serialise: give a strand over the pool, or an io_context run by "
                       "one thread");

@@ -116,6 +116,8 @@ void held_lease::on_given_back(node_answer const& got)
         releasing& stage = *releasing_stage();
         if (got.node == stage.queue_node)
             stage.may_be_claimed = stage.handed_on;
+        if (got.answer.handed_on)
+            stage.tally.excuse();
         on_release(got);
         if (got.answer.handed_on)
             stage.may_be_claimed = stage.handed_on = true;
@@ -220,7 +222,7 @@ void held_lease::resign(wait_op& w)
     waiting_.push_back(w);
     if (stage->under_way)
         return;
-    stage->may_be_claimed = true;
+    stage->may_be_claimed = stage->handed_on = true;
     start_release(false);
 }
 

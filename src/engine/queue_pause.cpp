@@ -152,7 +152,8 @@ void queue_pause::on_time()
 
 void queue_pause::on_nodes_changed()
 {
-    (void)move_if_needed();
+    if (stands())
+        (void)move_if_needed();
 }
 
 /// If the node cannot be asked, or if the node where the other waiters have their positions can be used again. Returns whether

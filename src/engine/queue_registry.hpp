@@ -67,7 +67,7 @@ public:
     /// The node has refused a queue command. This client does not use the node's queues for a while. If only this lock's keys
     /// are forbidden, only this lock avoids the node's queues.
     void refused(unsigned node, key_state const& name, redis::resp_node const& why);
-    /// Notes that these nodes refused a vote because others hold the lock, and not for want of memory.
+    /// Notes that these nodes refused a plain vote because others hold the lock, and not for want of memory.
     void have_memory(core::node_set nodes);
 
 private:

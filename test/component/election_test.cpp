@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Leaders as they and observers see them (docs/protocol.md, rules EL1, EL2, EL4 and EL6), in simulated time.
 #include "component/election_fixture.hpp"
+#include "component/meeting_node.hpp"
 #include "kind/election.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -187,6 +188,31 @@ BOOST_AUTO_TEST_CASE(node_that_answers_both_resignations_counts_once)
     leader.resign();
     (void)until([&] { return leader.resigned.has_value(); });
     BOOST_TEST(*leader.resigned == errc::no_quorum);
+}
+
+/// The queue node has answered the first one late: that nobody was called.
+// rule EL6
+BOOST_AUTO_TEST_CASE(late_answer_to_first_resignation_spoils_no_second_one)
+{
+    settings.node_timeout = 100ms;
+    participant& before = add_leader();
+    participant& leader = add();
+    leader.campaign("b:1");
+    pass(20ms);
+    before.resign();
+    (void)until([&] { return leader.leads(); });
+    std::size_t const queue = meeting_node(net, "seat");
+    std::size_t const other = (queue + 1) % net.size();
+    net.between(1, queue).cut_back_until = time.now() + 150ms;
+    net.between(1, 3 - queue - other).cut_there_until = time.now() + 5s;
+    say(queue, {"DEL", "seat"});
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == errc::no_quorum);
+    net.between(1, other).latency = 40ms;
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == error_code());
 }
 
 // rule EL2

@@ -253,6 +253,24 @@ BOOST_FIXTURE_TEST_CASE(late_queue_node_does_not_call_back_what_another_node_han
     BOOST_TEST(!*all[1]->told->released);
 }
 
+/// The answer that tells of the call comes last. The next owner's claim was first at the other node.
+// rules R2 and M3
+BOOST_FIXTURE_TEST_CASE(refusal_that_comes_before_the_news_of_a_call_is_excused, sets_at_two_nodes)
+{
+    std::string const own = name_that_meets_at(0);
+    std::string const other = name_that_meets_at(1);
+    auto const set = want_all(add(), {own, other});
+    auto const next = want_one(add(), other);
+    BOOST_TEST(line_for(other) == 1U);
+    net.between(0, 0).latency = 5 * one_way;
+    net.between(0, 1).cut_back_until = time.now() + 20ms;
+    set->held = {};
+    (void)until_it_has(*next);
+    pass(100ms);
+    BOOST_TEST_REQUIRE(all[0]->told->released.has_value());
+    BOOST_TEST(!*all[0]->told->released);
+}
+
 // rule Q19
 BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
 {

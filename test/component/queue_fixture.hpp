@@ -91,7 +91,7 @@ struct contender {
     }
 
     template <class Lock>
-    void acquire(Lock& wanted)
+    void acquire(Lock const& wanted)
     {
         ended.reset();
         wanted.acquire(asio::bind_cancellation_slot(stop.slot(), [this](error_code ec, lease got) {

@@ -812,6 +812,22 @@ BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
     BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 4U);
 }
 
+/// A script reads a lock that others hold, which needs no memory.
+// rule Q17
+BOOST_AUTO_TEST_CASE(refusal_by_a_script_is_no_sign_of_memory)
+{
+    contender& holder = add();
+    holder.acquire(*holder.fenced);
+    (void)until_granted(holder);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).redis.is.out_of_memory = true;
+    add().acquire(*all.back()->fenced);
+    pass(100ms);
+    std::size_t const before = line_words;
+    pass(2s);
+    BOOST_TEST(line_words - before == 0U);
+}
+
 /// The other clients are queued where it can enter again.
 // rule Q17
 BOOST_AUTO_TEST_CASE(waiter_goes_back_to_queue_of_others_when_it_is_connected_again)

@@ -104,6 +104,22 @@ BOOST_AUTO_TEST_CASE(node_that_answers_a_release_twice_counts_once)
     BOOST_TEST((t.verdict() == result::unconfirmed));
 }
 
+/// Only refusals that were told before.
+// rules R2 and M3
+BOOST_AUTO_TEST_CASE(call_excuses_earlier_refusals)
+{
+    release_tally t(node_set::first(2));
+    t.answered(0, false);
+    t.excuse();
+    t.answered(1, true);
+    BOOST_TEST((t.verdict() == result::confirmed));
+    release_tally other(node_set::first(2));
+    other.excuse();
+    other.answered(0, false);
+    other.answered(1, true);
+    BOOST_TEST((other.verdict() == result::was_gone));
+}
+
 /// Two of four leave no majority that can have held the keys, and are no majority themselves.
 BOOST_AUTO_TEST_CASE(release_refused_by_half_of_the_nodes_means_keys_were_gone)
 {
