@@ -38,8 +38,8 @@ struct health_settings {
     /// be renewed meanwhile.
     std::chrono::milliseconds response_timeout{1'000};
     /// While leases or waiters exist, a connection is sent TIME this often. It shows whether the connection is alive, and
-    /// whether the server's clock was set forward (see `admission_settings`). `std::nullopt` disables the check; there is no
-    /// upper limit.
+    /// whether the server's clock was set forward (see `admission_settings`). `std::nullopt` disables the check. A Sentinel
+    /// group needs it, and at most 10 s; otherwise there is no upper limit.
     std::optional<std::chrono::milliseconds> check_interval{2'000};
 };
 
@@ -112,7 +112,7 @@ struct credentials {
 /// members. The client's constructor reads the settings once. A child made by fork may use them for a client of its own
 /// (see `client`).
 ///
-/// Limits: times are more than zero and at most 24 h. `health.check_interval` has no upper limit, and
+/// Limits: times are more than zero and at most 24 h, but `health.check_interval` has its own limits, and
 /// `admission.longest_ttl` is at most 48 h. `key_prefix` and `client_name` have at most 512 bytes.
 struct config {
     /// The independent masters, 1 to 63 of them, one URL each:

@@ -233,7 +233,7 @@ public:
     /// \par Completion signature
     /// `void(boost::system::error_code, redlock::lease_end)`
     /// \par Errors
-    /// `errc::empty_lease`. With an error the `lease_end` means nothing.
+    /// `errc::empty_lease`; `std::errc::not_enough_memory` (see the class). With an error the `lease_end` means nothing.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting, and completes with `operation_aborted`.
     template <
@@ -248,7 +248,7 @@ public:
     /// from the loss.
     ///
     /// If a lease was lost because the client's thread was blocked, or the process or machine stopped, the text begins
-    /// with that: `lost (expired): this client's thread did not run for 12.4 s; ...`.
+    /// with that: `lost (expired): this client's thread was late by 12.4 s; ...`.
     ///
     /// Any thread, also after the loss. If memory was short when the lease was lost, the table is missing.
     /// \throws std::bad_alloc

@@ -75,6 +75,8 @@ concept lease_body =
 /// ended too early. One that it moved away is watched until the body ends.
 ///
 /// Whatever the body throws.
+/// \par Thread safety and lifetime
+/// May be started from any thread. The operation has its own copies of the lock and the body. The client must outlive it.
 /// \par Note
 /// g++ before 13 destroys a lambda twice that is made inside an awaited call. If its captures have destructors, a body
 /// that is a temporary, or moved, does not compile there: give the lambda a name, and pass that or `std::ref` of it; or

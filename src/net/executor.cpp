@@ -64,8 +64,7 @@ bool stopped_behind(any_io_executor const& executor)
 on_executor serialising(any_io_executor const& executor)
 {
     using pool = asio::thread_pool::executor_type;
-    if (!executor ||
-        is_any_of<pool, tracked<pool>, asio::system_executor, never_blocking<asio::system_executor>>(
+    if (is_any_of<pool, tracked<pool>, asio::system_executor, never_blocking<asio::system_executor>>(
             executor))
         return nullptr;
     on_executor const known = first_match<io_executor, tracked_io, asio::strand<io_executor>,

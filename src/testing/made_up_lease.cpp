@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace redlock::testing {
 
@@ -23,18 +22,18 @@ constexpr std::string_view made_up_nonce = "0123456789abcdef0123456789abcdef";
 
 } // namespace
 
-lease made_up_lease::make_lease(client& locks, std::string name, std::uint64_t token)
+lease made_up_lease::make_lease(client& locks, std::string_view name, std::uint64_t token)
 {
     lock_options options;
     options.ttl = made_up_ttl;
     options.renew = false;
     options.tolerate_suspect = true;
-    return token != 0 ? fenced_mutex(locks, std::move(name), options).adopt(made_up_nonce, token)
-                      : mutex(locks, std::move(name), options).adopt(made_up_nonce);
+    return token != 0 ? fenced_mutex(locks, name, options).adopt(made_up_nonce, token)
+                      : mutex(locks, name, options).adopt(made_up_nonce);
 }
 
-made_up_lease::made_up_lease(boost::asio::io_context& context, std::uint64_t token, std::string name)
-    : world_(context, 1), client_(world_.make_client()), lease_(make_lease(client_, std::move(name), token))
+made_up_lease::made_up_lease(boost::asio::io_context& context, std::uint64_t token, std::string_view name)
+    : world_(context, 1), client_(world_.make_client()), lease_(make_lease(client_, name, token))
 {
     world_.state_->grant(world_.key(lease_.resource()), made_up_nonce, token, 2 * made_up_ttl);
     confirm();

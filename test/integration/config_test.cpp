@@ -184,6 +184,7 @@ BOOST_AUTO_TEST_CASE(client_with_concurrent_executor_is_refused)
     settings.nodes = {a_node};
     names(refusal([&] { redlock::client(pool.get_executor(), settings); }),
           {"executor does not serialise", "strand"});
+    names(refusal([&] { redlock::client(asio::any_io_executor(), settings); }), {"executor is empty"});
     BOOST_TEST(refusal([&] { redlock::client(asio::make_strand(pool), settings); }) == "");
 }
 

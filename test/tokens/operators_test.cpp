@@ -65,6 +65,21 @@ BOOST_AUTO_TEST_CASE(acquisition_beside_timer_is_cancelled_by_it)
     must_have_left_nothing();
 }
 
+BOOST_AUTO_TEST_CASE(timer_with_default_token_is_awaited_beside_lease)
+{
+    using awaitable_timer = asio::use_awaitable_t<>::as_default_on_t<asio::steady_timer>;
+    awaitable_timer timer(nodes.context);
+    client locks(timer.get_executor(), nodes.settings());
+    mutex const own(locks, "own");
+    nodes.run([&]() -> asio::awaitable<void> {
+        lease mine = co_await own.acquire();
+        timer.expires_at(awaitable_timer::time_point::min());
+        auto const first = co_await (timer.async_wait() || mine.ended());
+        BOOST_TEST(first.index() == 0U);
+        co_await mine.release();
+    });
+}
+
 BOOST_AUTO_TEST_CASE(two_acquisitions_are_awaited_together)
 {
     mutex one = nodes.lock("one");

@@ -180,7 +180,7 @@ struct return_type_of<AsyncResult> {
 
 /// The `async_result` of an operation whose token is `with_diagnostics`.
 /// \tparam Signature its token is completed with this
-/// \tparam AsksForStory the operation has an error code, for which the signature has an exception pointer
+/// \tparam AsksForDiagnostics the operation has an error code, for which the signature has an exception pointer
 template <class Token, class Signature, bool AsksForDiagnostics>
 class diagnosed_result : public return_type_of<boost::asio::async_result<Token, Signature>> {
 public:

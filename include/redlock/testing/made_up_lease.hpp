@@ -9,7 +9,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 namespace redlock::testing {
 
@@ -26,7 +26,8 @@ public:
     /// Makes a lease that is held, with ten seconds of validity.
     /// \param token its `fencing_token()`; zero: the lease of a lock without tokens
     /// \throws lock_error `errc::misconfigured`: a token below 1024 or not below 2^53
-    explicit made_up_lease(boost::asio::io_context&, std::uint64_t token = 0, std::string name = "made up");
+    explicit made_up_lease(boost::asio::io_context&, std::uint64_t token = 0,
+                           std::string_view name = "made up");
 
     /// The lease, for the code under test.
     [[nodiscard]] redlock::lease& get() noexcept { return lease_; }
@@ -44,7 +45,7 @@ public:
     void lose(loss_cause why = loss_cause::expired);
 
 private:
-    [[nodiscard]] static redlock::lease make_lease(client&, std::string name, std::uint64_t token);
+    [[nodiscard]] static redlock::lease make_lease(client&, std::string_view name, std::uint64_t token);
     void expect_no_end();
     void expect_hope();
 
