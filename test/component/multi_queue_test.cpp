@@ -271,6 +271,23 @@ BOOST_FIXTURE_TEST_CASE(refusal_that_comes_before_the_news_of_a_call_is_excused,
     BOOST_TEST(!*all[0]->told->released);
 }
 
+/// Each of the names is left to others after a batch, and then none for a long time.
+// rule W5
+BOOST_AUTO_TEST_CASE(set_that_nobody_else_wants_is_soon_taken_without_a_queue)
+{
+    multi_mutex const set(*add().locks, names{"a", "b", "c", "d"}, options);
+    auto const take_often = [&] {
+        std::size_t const before = commands;
+        for (unsigned i = 0; i != 200; ++i) {
+            auto const one = begin_to_want(set);
+            (void)until_it_has(*one);
+        }
+        return commands - before;
+    };
+    (void)take_often();
+    BOOST_TEST(take_often() <= 200U * 2 * net.size() + 20);
+}
+
 // rule Q19
 BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
 {
