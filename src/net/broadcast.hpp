@@ -17,9 +17,12 @@ struct awaited_reply {
 };
 
 /// Commands for all nodes alike, while all are connected. They are formatted once. All nodes take them over when one of them is
-/// sent something else or ends its connection, and at the end of the turn, when they are written.
+/// sent something else or ends its connection, and write them when there are many, and at the end of the turn.
 class broadcast {
 public:
+    /// So many bytes are written at once, so that servers work on them while this client goes on. They read no more at a time.
+    static constexpr std::size_t piece = std::size_t{16} * 1024;
+
     void add(node& each) { nodes_.push_back(&each); }
 
     /// May a command be sent? Asks the nodes once, until the next commands are handed over.
@@ -31,11 +34,12 @@ public:
         awaited_.push_back({&sink, tag});
         if (awaited_.size() == 1)
             begin();
+        if (bytes_.size() >= piece)
+            write();
     }
     [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
     [[nodiscard]] std::size_t commands() const { return awaited_.size(); }
     void hand_over() noexcept { end(false); }
-    /// At the end of the turn.
     void write() noexcept { end(true); }
 
 private:

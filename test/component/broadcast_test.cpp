@@ -8,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -77,6 +79,19 @@ BOOST_AUTO_TEST_CASE(commands_stand_in_their_order)
     say_to_all("fourth");
     run_until(context, [&] { return client.sink.replies == 4; });
     BOOST_TEST(names() == std::vector<std::string>({"first", "second", "third", "fourth"}));
+}
+
+BOOST_AUTO_TEST_CASE(many_commands_are_written_piece_by_piece)
+{
+    constexpr std::size_t many = 1000;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i != many; ++i) {
+        say_to_all(std::to_string(i));
+        most = std::max(most, client.shared.bytes());
+    }
+    BOOST_TEST(most < net::broadcast::piece);
+    run_until(context, [&] { return client.sink.replies == 1 + many; });
+    BOOST_TEST(names().at(many) == std::to_string(many - 1));
 }
 
 // rule A7
