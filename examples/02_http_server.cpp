@@ -56,6 +56,8 @@ bool held_by_others(redlock::lock_error const& refused)
 
 response refusal(request const& asked, redlock::lock_error const& refused)
 {
+    if (refused.code() == redlock::errc::misconfigured)
+        return answer(asked, http::status::bad_request, std::string(refused.what()) + "\n");
     if (!held_by_others(refused))
         return answer(asked, http::status::service_unavailable,
                       refused.code().message() + "\n" + redlock::to_string(refused.outcomes()) + "\n");
@@ -87,9 +89,9 @@ asio::awaitable<response> handle(redlock::client& locks, request const& asked)
     if ((!seat && !path.starts_with("/invoice/")) || path.size() > 100)
         co_return answer(asked, http::status::not_found, "no such page\n");
 
-    redlock::mutex lock(locks, "web:" + path, {.ttl = 5s});
     redlock::lease lease;
     try {
+        redlock::mutex const lock(locks, "web:" + path, {.ttl = 5s}); // throws if no lock may have that name
         if (seat)
             lease = co_await lock.try_acquire();
         else

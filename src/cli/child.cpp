@@ -46,9 +46,19 @@ void keep_own_files()
             ::fcntl(file, F_SETFD, FD_CLOEXEC);
 }
 
+/// A script's shell ignores INT for a program that it starts in the background, in its own process group.
+bool is_in_background()
+{
+    struct sigaction now {};
+    ::sigaction(SIGINT, nullptr, &now);
+    return now.sa_handler == SIG_IGN;
+}
+
 /// Returns the terminal whose foreground process group is ours, or -1.
 int own_terminal()
 {
+    if (is_in_background()) // the script itself needs the terminal
+        return -1;
     int const terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal >= 0 && ::tcgetpgrp(terminal) == ::getpgrp())
         return terminal;
@@ -64,17 +74,19 @@ void to_foreground(int terminal, pid_t group)
     ::signal(SIGTTOU, before);
 }
 
-using suspension = std::array<void (*)(int), 2>;
+using suspension = std::array<void (*)(int), 3>;
 
+/// Also another process of our group that reads the terminal would stop us (SIGTTIN).
 suspension ignore_suspension()
 {
-    return {::signal(SIGTSTP, SIG_IGN), ::signal(SIGTTOU, SIG_IGN)};
+    return {::signal(SIGTSTP, SIG_IGN), ::signal(SIGTTOU, SIG_IGN), ::signal(SIGTTIN, SIG_IGN)};
 }
 
 void restore_suspension(suspension const& before)
 {
     ::signal(SIGTSTP, before[0]);
     ::signal(SIGTTOU, before[1]);
+    ::signal(SIGTTIN, before[2]);
 }
 
 struct program {

@@ -23,7 +23,7 @@ void remember_inherited_files();
 
 /// The command, in a process group of its own, which is the terminal's foreground if the tool's was. If the tool dies,
 /// the kernel kills the command, but not the processes that the command has started. While there is a command the tool
-/// cannot be suspended (SIGTSTP, SIGTTOU): it would not renew, and the command would go on without the lock.
+/// cannot be suspended (SIGTSTP, SIGTTOU, SIGTTIN): it would not renew, and the command would go on without the lock.
 class child {
 public:
     /// \throws failure 126 or 127, if it cannot be executed
@@ -54,7 +54,7 @@ private:
     std::optional<int> ended_;
     pid_t group_ = -1;
     int terminal_ = -1;                       ///< the terminal whose foreground the command is
-    std::array<void (*)(int), 2> suspension_; ///< how the signals that suspend were handled before
+    std::array<void (*)(int), 3> suspension_; ///< how the signals that suspend were handled before
     bool gone_ = false;
 };
 

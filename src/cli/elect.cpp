@@ -78,9 +78,12 @@ int elect(options const& given, output const& out)
             throw;
         }
         resign(s, held, o, out);
-        if (guard.stopped()) // another process may lead by now
+        int const asked = s.caught().asked_to_end(); // perhaps while the command was being stopped
+        if (guard.stopped() && asked == 0)           // another process may lead by now
             continue;
         s.settle();
+        if (guard.stopped())
+            s.caught().die_of(asked);
         return status;
     }
 }

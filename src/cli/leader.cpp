@@ -43,6 +43,7 @@ nlohmann::json to_json(options const& o, leader_info const& found)
 int leader(options const& o, output const& out)
 {
     session s(o, out);
+    s.end_by_signals();
     election const seat = as_usage([&] { return election(s.locks(), o.name, o.lock); });
     leader_info found;
     std::exception_ptr why;

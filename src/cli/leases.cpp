@@ -20,6 +20,8 @@ void tell(output const& out, lease_facts const& facts)
     std::string text;
     for (auto const& [name, value] : facts.variables())
         text += "export " + name + '=' + shell_quoted(value) + '\n';
+    if (facts.token == 0) // a token of a lock around this one would be taken for this one's
+        text += "unset REDLOCK_TOKEN\n";
     out.result(facts.json(), text);
 }
 
@@ -29,12 +31,6 @@ options patient(options o)
     o.lock.renew = false;
     o.lock.node_timeout = unhurried(o.lock);
     return o;
-}
-
-/// A signal before the end of the verb has nothing to roll back.
-void end_by_signal(session& s)
-{
-    s.caught().on_signal([&s](int signal) { s.caught().die_of(signal); });
 }
 
 [[noreturn]] void fail(options const& o, lock_error const& why)
@@ -70,7 +66,7 @@ int extend(options const& given, output const& out)
 {
     options const o = patient(given);
     session s(o, out);
-    end_by_signal(s);
+    s.end_by_signals();
     lease held = as_usage([&] { return s.adopt(o.owner, o.token); });
     auto const ec = s.extend(held);
     lease_facts const facts(held, o.lock);
@@ -98,7 +94,7 @@ int release(options const& given, output const& out)
     o.fenced = false;
     o.client.admission.longest_ttl = {}; // limits the locks that the client makes; this one has its own ttl
     session s(o, out);
-    end_by_signal(s);
+    s.end_by_signals();
     lease held = as_usage([&] { return s.adopt(o.owner); });
     auto const ec = s.release(held);
     if (ec)

@@ -81,7 +81,7 @@ void parser::finish()
     o_.client.nodes = find_nodes(nodes_, nodes_file_);
     o_.client.admission.assume_fresh = fresh_ || environment("REDLOCK_ASSUME_FRESH") == "1";
     o_.client.client_name = "redlock-cli";
-    if (o_.quiet)
+    if (o_.quiet && o_.verb != "acquire") // its caller must not go on without the lock
         o_.conflict = exit_status::success;
     if (nonblock_)
         o_.wait = std::chrono::milliseconds::zero();

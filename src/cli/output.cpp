@@ -89,7 +89,7 @@ void output::fail_in_eval() const
 void output::fail(failure const& why) const
 {
     fail_in_eval();
-    if (why.status() == exit_status::success) // -q
+    if (options_.quiet && why.status() == options_.conflict)
         return;
     json const object{{"error", why.what()}, {"exit_status", why.status()}, {"nodes", to_json(why.table())}};
     if (!options_.json)

@@ -30,6 +30,11 @@ public:
     [[nodiscard]] boost::asio::io_context& context() { return context_; }
     [[nodiscard]] client& locks() { return client_; }
     [[nodiscard]] signals& caught() { return signals_; }
+    /// From now on a signal ends this process at once: there is nothing to roll back.
+    void end_by_signals()
+    {
+        signals_.on_signal([this](int signal) { signals_.die_of(signal); });
+    }
     /// Continues a lease of another process.
     /// \throws lock_error `errc::misconfigured`
     [[nodiscard]] lease adopt(std::string_view nonce, std::uint64_t fencing_token = 0);

@@ -28,6 +28,8 @@ void signals::wait()
     set_.async_wait([this](boost::system::error_code ec, int signal) {
         if (ec)
             return;
+        if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
+            asked_to_end_ = signal;
         if (told_)
             told_(signal);
         wait();

@@ -20,6 +20,9 @@ public:
     /// `told` receives the signals from now on.
     void on_signal(handler told) { told_ = std::move(told); }
 
+    /// The last signal that asked to end: INT, TERM or QUIT; 0: none. HUP may ask a command to read its files again.
+    [[nodiscard]] int asked_to_end() const { return asked_to_end_; }
+
     /// Restores the former handling: nothing keeps the context busy any more.
     void stop();
 
@@ -31,6 +34,7 @@ private:
 
     boost::asio::signal_set set_;
     handler told_;
+    int asked_to_end_ = 0;
 };
 
 } // namespace redlock::cli

@@ -50,8 +50,19 @@ std::chrono::milliseconds stop_margin(lock_options const& lock)
 
 std::chrono::milliseconds longest_kill_after(lock_options const& lock)
 {
-    return lock.ttl / 2 - stop_margin(lock);
+    return std::min(lock.ttl, lock.max_hold.value_or(lock.ttl)) / 2 - stop_margin(lock);
 }
+
+namespace {
+
+/// Returns the option that limits the time for stopping the command.
+std::string limiting_option(options const& o)
+{
+    auto const limit = o.lock.max_hold;
+    return limit && *limit < o.lock.ttl ? "--max-lifetime " + seconds(*limit) : "--ttl " + o.ttl_as_typed;
+}
+
+} // namespace
 
 void check_times(options const& o)
 {
@@ -59,11 +70,11 @@ void check_times(options const& o)
     if (o.when_lost != on_loss::stop || (longest > 0ms && o.kill_after.value_or(0ms) <= longest))
         return;
     if (longest <= 0ms)
-        throw failure(exit_status::usage, "--ttl " + o.ttl_as_typed +
-                                              " is too short to stop a command in time: more than 100 ms");
+        throw failure(exit_status::usage,
+                      limiting_option(o) + " is too short to stop a command in time: more than 100 ms");
     throw failure(exit_status::usage,
                   "--kill-after " + o.kill_after_as_typed + " and a margin of " +
-                      seconds(stop_margin(o.lock)) + " do not fit into half of --ttl " + o.ttl_as_typed +
+                      seconds(stop_margin(o.lock)) + " do not fit into half of " + limiting_option(o) +
                       ": the command has to be gone before the lease ends; --kill-after may be " +
                       std::to_string(longest.count()) + " ms at most");
 }

@@ -20,8 +20,8 @@ namespace redlock::cli {
 /// be late.
 [[nodiscard]] std::chrono::milliseconds stop_margin(lock_options const&);
 /// The longest time between the signal and KILL. Renewal begins after a third of the ttl: what is left then must be
-/// enough for a few tries and for stopping the command, or the first lost packet would end it. Not above zero where the
-/// ttl is too short to stop anything in time.
+/// enough for a few tries and for stopping the command, or the first lost packet would end it. A short maximum lifetime
+/// limits it likewise. Not above zero where the time is too short to stop anything.
 [[nodiscard]] std::chrono::milliseconds longest_kill_after(lock_options const&);
 
 /// \throws failure, if the command could not be stopped before the lease ends

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -88,6 +89,19 @@ BOOST_AUTO_TEST_CASE(leader_that_lost_its_leadership_stops_the_command_and_campa
     BOOST_TEST(!is_running(before.substr(0, before.size() - 1)));
     run.write("go", "");
     BOOST_TEST(run.wait() == 0);
+}
+
+/// It does not start the command again: nobody sends a second signal.
+BOOST_AUTO_TEST_CASE(leader_that_was_told_to_end_ends_also_when_it_loses_its_leadership)
+{
+    tool run(elect_shell({"-t", "3s"}, "trap 'echo > told' TERM; echo $$ >> pids; " + wait_for_go), env());
+    wait_until([&] { return leads(run); });
+    run.send(SIGTERM);
+    wait_until([&] { return !run.read("told").empty(); });
+    command({"DEL", "seat"});
+    command({"INCRBY", "seat:redlock-fence", "1000000"}); // somebody came in between
+    BOOST_TEST(run.wait() == 128 + SIGTERM);
+    BOOST_TEST(std::ranges::count(run.read("pids"), '\n') == 1);
 }
 
 BOOST_AUTO_TEST_CASE(signal_ends_a_waiter)

@@ -147,6 +147,22 @@ BOOST_AUTO_TEST_CASE(script_does_not_go_on_without_the_lock)
     }
 }
 
+BOOST_AUTO_TEST_CASE(quiet_refusal_ends_a_script_without_a_word)
+{
+    set("seat", "theirs");
+    finished_run const run(in_shell("lock=$(\"$t\" acquire -n -q seat) || exit; echo goes on"));
+    BOOST_TEST(run.status == 75);
+    BOOST_TEST(run.out + run.err == "");
+}
+
+/// A fenced lock around it has left one there.
+BOOST_AUTO_TEST_CASE(other_lease_takes_no_token_from_the_environment)
+{
+    finished_run const run(in_shell("export REDLOCK_TOKEN=4096; lock=$(\"$t\" acquire seat) && eval "
+                                    "\"$lock\" && \"$t\" extend >/dev/null"));
+    BOOST_TEST(run.status == 0, run.err);
+}
+
 BOOST_AUTO_TEST_CASE(acquire_that_cannot_write_its_token_releases)
 {
     for (std::string const where : {">/dev/full", ">&-"}) {

@@ -186,9 +186,16 @@ BOOST_AUTO_TEST_CASE(command_is_stopped_at_max_lifetime)
     BOOST_TEST(renewals() > 0);
 }
 
+BOOST_AUTO_TEST_CASE(max_lifetime_must_leave_time_to_stop_the_command)
+{
+    finished_run const run(run_shell({"-k", "3s", "--max-lifetime", "4s"}, "echo never"), env());
+    BOOST_TEST(run.status == 64);
+    BOOST_TEST(contains(run.err, "half of --max-lifetime 4.0 s"), run.err);
+}
+
 BOOST_AUTO_TEST_CASE(max_lifetime_is_not_reported_as_failed_renewal)
 {
-    tool run(run_shell({"-t", "60s", "-k", "28s", "--max-lifetime", "28s"}, wait_for_go), env());
+    tool run(run_shell({"-t", "10s", "--max-lifetime", "1s"}, wait_for_go), env());
     BOOST_TEST(run.wait() == 124);
     BOOST_TEST(contains(run.err(), "'seat' is not renewed any more (--max-lifetime) and ends in "));
 }

@@ -197,6 +197,7 @@ BOOST_AUTO_TEST_CASE(held_lock_ends_run_at_once_or_after_wait_option)
     BOOST_TEST(status({"-w", "1s"}) == 75); // in which connecting counts
     BOOST_TEST(status({"-n", "-E", "3"}) == 3);
     BOOST_TEST(status({"-n", "-E", "0"}) == 0);
+    BOOST_TEST(contains(finished_run(run_shell({"-n", "-E", "0"}, "true"), env()).err, "held by"));
     finished_run const quiet(run_shell({"-n", "-q"}, "echo never"), env());
     BOOST_TEST(quiet.status == 0);
     BOOST_TEST(quiet.out + quiet.err == "");
@@ -395,7 +396,7 @@ BOOST_AUTO_TEST_CASE(command_is_not_suspended_by_terminal_while_locked)
 }
 
 BOOST_DATA_TEST_CASE(run_is_not_suspended_while_it_guards_a_command,
-                     boost::unit_test::data::make({SIGTSTP, SIGTTOU}), signal)
+                     boost::unit_test::data::make({SIGTSTP, SIGTTOU, SIGTTIN}), signal)
 {
     tool run(run_shell({"-t", "1s", "-k", "100ms"}, wait_for_go + "exit 5"), env());
     wait_until([&] { return !run.read("pid").empty(); });
@@ -407,7 +408,7 @@ BOOST_DATA_TEST_CASE(run_is_not_suspended_while_it_guards_a_command,
 }
 
 BOOST_DATA_TEST_CASE(command_keeps_inherited_suspend_signals,
-                     boost::unit_test::data::make({SIGTSTP, SIGTTOU}), signal)
+                     boost::unit_test::data::make({SIGTSTP, SIGTTOU, SIGTTIN}), signal)
 {
     tool run(run_shell({}, wait_for_go), env());
     wait_until([&] { return !run.read("pid").empty(); });
