@@ -108,6 +108,8 @@ struct acquiring {
     /// \param fits the next waiter can have the votes, or the place in the pause
     [[nodiscard]] constexpr answer next_waiter(bool fits) const
     {
+        if (fits && at == phase::backing_off) // nodes may be ready for its lock
+            return stays(step::retry);
         if (fits)
             return stays(at == phase::pausing ? step::reschedule : step::nothing); // its patience is another
         return {step::retry, phase::backing_off, has_votes(), !has_votes()};

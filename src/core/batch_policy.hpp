@@ -68,6 +68,8 @@ public:
         count_ = 0;
         met_ = false;
     }
+    /// The window was open, and nobody has looked who came.
+    void begin_anew() { count_ = 0; }
     /// Another client has the lock.
     void somebody_came()
     {

@@ -62,7 +62,7 @@ void acquire_op::schedule_timeout()
 {
     if (!once_ && limit_ > core::duration::zero())
         runtime_.loop().schedule(*this, started_ + limit_);
-    else if (!has_limit_ && queue().waiting() != 0)
+    else if (!has_limit_ && queue().busy())
         runtime_.loop().schedule_after(*this, patience_behind_others());
 }
 

@@ -61,11 +61,10 @@ public:
     /// The waiter has left, and this one is the next.
     void serve(waiter& next_waiter);
     [[nodiscard]] waiter* current_waiter() const { return wanted_.current_waiter; }
-    /// Could other clients have had this name before, and did not take it?
-    [[nodiscard]] bool nobody_came_for(key_state const& name) const
-    {
-        return wanted_.nobody_came && &wanted_.awaited_key() == &name;
-    }
+    /// Could other clients have had the lock before, and did not take it?
+    [[nodiscard]] bool nobody_came() const { return wanted_.nobody_came; }
+    /// Is this the name that it has looked at?
+    [[nodiscard]] bool awaits(key_state const& name) const { return &wanted_.awaited_key() == &name; }
     /// Returns the attempt that won.
     [[nodiscard]] attempt const& won() const { return attempt_; }
     /// Nobody wants the lock any more: what was voted is taken back.

@@ -221,13 +221,18 @@ core::node_set attempt::roll_back()
     constexpr core::fence no_term = 0; // another leader may have the term that we proposed (rule EL2)
     // A vote may wait for a connection before it is executed.
     core::instant const expires = votes_.sent() + runtime_.its.settings().connect_timeout + config_->key_ttl;
+    // A name that was handed over goes on to the next (rule Q19).
+    auto const passed = claims() ? lock_->key->name_at(claimed_name_).contention.passing.lasted(votes_.sent())
+                                 : core::duration::zero();
     runtime_.rollbacks.start(*std::exchange(rollback_, nullptr),
-                             {{lock_->key, &type(), nonce_, no_term}, expires}, perhaps, reached());
+                             {{lock_->key, &type(), nonce_, no_term}, expires, {}, passed}, perhaps,
+                             reached());
     return perhaps;
 }
 
 std::vector<node_report>& attempt::all_rows()
 {
+    rows_written_ = true; // older rows come back from the key
     core::node_set const granted = type().counts() ? core::node_set() : votes_.holders();
     for (unsigned i = 0; i != rows_.size(); ++i)
         if (granted.contains(i) && rows_[i].result == node_result::pending)

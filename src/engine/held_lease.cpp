@@ -85,7 +85,7 @@ void held_lease::append(std::string& out, kind::request what, redis::script_form
     if (arguments_)
         arguments_->add_to(args, what == renewal() ||
                                      facts().holders.size() == reached_.size() + nodes().unsettled());
-    if (downgraded_ && what != renewal())
+    if (downgraded_ && what >= kind::request::release) // an adoption is still the writer's
         type().append(out, what, args, form);
     else
         lock().config->commands->append(out, what, args, form);

@@ -86,7 +86,8 @@ public:
     /// Null: the lock is no semaphore. Any thread.
     [[nodiscard]] kind::permit_list const* permits() const
     {
-        return arguments_ ? arguments_->as_permits() : nullptr;
+        return type().has_permits && arguments_ ? arguments_->as_permits()
+                                                : nullptr; // a leader's arguments change
     }
 
     void begin();

@@ -170,6 +170,7 @@ void held_lease::downgrade()
     if (end_if_expired())
         return;
     downgraded_ = true;
+    kept().changed = !kept().confirmed_once(); // then the adoption comes first
     stop_watching();
     tell(event::downgraded);
     start_extension();

@@ -177,6 +177,8 @@ void inspector::found_absent(unsigned node)
 /// A node that has not answered by now does not count.
 void inspector::expire()
 {
+    if (phase_ != phase::asking)
+        return;
     for (node_report& row : rows_)
         if (row.result == node_result::pending)
             row.result = node_result::timed_out;

@@ -154,8 +154,8 @@ void key_queue::ask_for(waiter& next, core::batch_policy::next who)
 void key_queue::won(acquirer& by, held_lease& held)
 {
     remove(first()->asked_by == &by ? *first() : *by.current_waiter()); // permits: perhaps behind others
-    if (by.nobody_came_for(*this))
-        contention.batch.nobody_came();
+    if (by.nobody_came())
+        by.awaits(*this) ? contention.batch.nobody_came() : contention.batch.begin_anew();
     changed_by_us(queues().on().nodes.all()); // the waiters have been overtaken
     if (held.is_shared() && !by.won().claims())
         contention.passing.interrupted(); // the lock was free, or readers had it

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,10 +30,7 @@ constexpr core::duration longest_try = std::chrono::seconds{1};
 /// A waiter in the queue of one of the names. It stands for the whole, or wants its name alone.
 class multi_waiter::part final : public waiter {
 public:
-    part(multi_waiter& all, std::uint8_t which) : queue(*all.queues_[which]), all_(all), which_(which)
-    {
-        stand_for_all(all.whole().started());
-    }
+    part(multi_waiter& all, key_queue& its) : queue(its), all_(all) { stand_for_all(all.whole().started()); }
 
     part(part const&) = delete;
     part& operator=(part const&) = delete;
@@ -42,13 +38,7 @@ public:
 
     key_queue& queue;
 
-    /// A name that is left to others first is the one that they are looked for.
-    void first_in_one_more(core::start_mode how) override
-    {
-        if (how == core::start_mode::others_first)
-            all_.names_.note_in_the_way(which_);
-        all_.first_in_one_more(how);
-    }
+    void first_in_one_more(core::start_mode how) override { all_.first_in_one_more(how); }
     void fail(boost::system::error_code why) override { all_.fail(why); }
     void deliver(boost::intrusive_ptr<held_lease> got) override
     {
@@ -88,7 +78,6 @@ private:
 
     multi_waiter& all_;
     boost::intrusive_ptr<held_lease> lease_{};
-    std::uint8_t which_;
 };
 
 waiter::waiter() = default;
@@ -97,8 +86,8 @@ waiter::~waiter() = default;
 multi_waiter::multi_waiter(key_state& names, queue_list const& queues, waiter& whole)
     : names_(names), queues_(queues), whole_(whole)
 {
-    while (parts_.size() != queues_.size())
-        parts_.push_back(std::make_unique<part>(*this, static_cast<std::uint8_t>(parts_.size())));
+    for (auto const& each : queues_)
+        parts_.push_back(std::make_unique<part>(*this, *each));
     names_.count_waiter();
 }
 

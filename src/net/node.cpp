@@ -123,7 +123,8 @@ void node::begin_wait()
 void node::take_over(std::string_view bytes, std::span<awaited_reply const> replies, bool writes) noexcept
 {
     bool const first = awaited_.empty();
-    if (writes && out_.empty() && stream_)
+    if (writes && out_.empty() && stream_ &&
+        !loop_.forked()) // an observer may have forked in the middle of a turn
         bytes.remove_prefix(stream_->write_now(bytes));
     out_.append(bytes);
     for (awaited_reply const& each : replies)
@@ -207,10 +208,7 @@ void node::read_more()
 void node::on_writable(error_code ec)
 {
     loop::turn current(loop_);
-    if (ec)
-        lost_connection(ec);
-    else
-        flush();
+    ec ? lost_connection(ec) : flush_soon();
     current.finish();
 }
 

@@ -311,7 +311,7 @@ private:
     [[nodiscard]] bool went_away();
     [[nodiscard]] bool was_silent() const;
     [[nodiscard]] bool only_pushes_unread();
-    [[nodiscard]] std::size_t count_unread();
+    [[nodiscard]] std::string look_at_unread();
     [[nodiscard]] static bool only_pushes(std::string_view unread);
     [[nodiscard]] bool connected() const { return state_ == node_state::ready; }
     [[nodiscard]] bool come_near();

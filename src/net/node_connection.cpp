@@ -180,8 +180,9 @@ void node::fail_all(failure const& why)
 void node::discount_awaited()
 {
     broadcast_.hand_over();
-    std::size_t const count = awaited_.size(); // sinks may send again
-    for (std::size_t i = 0; i != count; ++i) {
+    std::size_t const count = awaited_.size(); // sinks may send again, or end this connection
+    std::uint32_t const connection = connections_;
+    for (std::size_t i = 0; i != count && connections_ == connection; ++i) {
         if (awaited_[i].sink == &tracking_sink_ || awaited_[i].sink == &subscription_sink_)
             continue;
         awaited_reply const next = std::exchange(awaited_[i], {&drain_, 0});

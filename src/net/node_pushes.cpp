@@ -61,25 +61,27 @@ bool node::only_pushes_unread()
         return false;
     bool found = false; // also if it is unknown: then a new connection is made
     core::if_memory_allows([&] {
-        std::size_t const seen = count_unread();
-        found = seen != 0 && only_pushes({in_.data() + worked_off_, in_used_ + seen - worked_off_});
+        std::string const all = look_at_unread();
+        found = !all.empty() && only_pushes(all);
     });
     return found;
 }
 
-/// Returns the number of unread bytes, and puts them behind the bytes that were read. Zero if they cannot be seen, or
-/// are too many.
-std::size_t node::count_unread()
+/// Returns what was read and is not worked off, and the unread bytes behind it; nothing if those cannot be seen, or are too
+/// many. It is a copy, since texts of the reply that is being handled refer to what was read.
+std::string node::look_at_unread()
 {
-    for (;;) {
-        std::size_t const room = in_.size() - in_used_;
-        std::size_t const seen = room == 0 ? 0 : stream_->peek({in_.data() + in_used_, room});
+    std::string all(in_.data() + worked_off_, in_used_ - worked_off_);
+    std::size_t const read = all.size();
+    for (std::size_t room = in_.size(); room <= most_unread; room *= 2) {
+        all.resize(read + room);
+        std::size_t const seen = stream_->peek({all.data() + read, room});
+        if (seen == 0)
+            break;
         if (seen < room)
-            return seen;
-        if (in_.size() >= most_unread) // more may be behind it
-            return 0;
-        in_.resize(in_.size() * 2);
+            return all.erase(read + seen);
     }
+    return {};
 }
 
 /// The rest of an incomplete push is read later, like the push itself.

@@ -43,6 +43,8 @@ public:
         /// Redis 7.0: a script that reads any key is told of all keys that it declares; later ones: of those that it
         /// reads.
         bool shows_declared_keys = true;
+        /// Redis 7.0: how much later PTTL reads the clock within a script, in milliseconds.
+        millis script_time = 0;
         /// Redis 7.0: a client that publishes to itself receives the message before the answer; since 7.2: after it.
         bool own_messages_first = true;
         bool append_only = false;

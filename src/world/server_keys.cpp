@@ -109,7 +109,7 @@ std::string server::mget(connection& c, words const& command)
 std::string server::pttl(connection&, words const& command)
 {
     (void)look_at(command[1]);
-    return reply::number(keys_.time_left(command[1], now()));
+    return reply::number(keys_.time_left(command[1], now() + (in_script_ ? is.script_time : 0)));
 }
 
 std::string server::pexpire(connection&, words const& command)

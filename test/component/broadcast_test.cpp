@@ -2,6 +2,7 @@
 #include "component/lone_node.hpp"
 #include "component/scripted_node.hpp"
 #include "kit/running.hpp"
+#include "net/process_page.hpp"
 #include "redis/command.hpp"
 #include "redis/url.hpp"
 
@@ -57,6 +58,12 @@ struct broadcast_fixture {
         append_vote(client.shared.output(), name);
         client.shared.expect(client.sink, 0);
     }
+    static constexpr std::size_t many = 1000;
+    void say_often()
+    {
+        for (std::size_t i = 0; i != many; ++i)
+            say_to_all("often");
+    }
     [[nodiscard]] std::vector<std::string> names() const
     {
         std::vector<std::string> found;
@@ -83,7 +90,6 @@ BOOST_AUTO_TEST_CASE(commands_stand_in_their_order)
 
 BOOST_AUTO_TEST_CASE(many_commands_are_written_piece_by_piece)
 {
-    constexpr std::size_t many = 1000;
     std::size_t most = 0;
     for (std::size_t i = 0; i != many; ++i) {
         say_to_all(std::to_string(i));
@@ -92,6 +98,32 @@ BOOST_AUTO_TEST_CASE(many_commands_are_written_piece_by_piece)
     BOOST_TEST(most < net::broadcast::piece);
     run_until(context, [&] { return client.sink.replies == 1 + many; });
     BOOST_TEST(names().at(many) == std::to_string(many - 1));
+}
+
+/// The process was forked in the middle of the turn.
+// rule A3
+BOOST_AUTO_TEST_CASE(copy_writes_nothing_early)
+{
+    struct dropping : net::fork_listener {
+        explicit dropping(net::node& n) : its(n) {}
+        void on_fork() noexcept override
+        {
+            its.drop_connection();
+            its.close();
+        }
+        net::node& its;
+    } listener(client.node);
+    net::process_page::content page{};
+    net::process_page const process({&page, [](net::process_page::content*) noexcept {}});
+    say_often(); // takes the room for so many
+    run_until(context, [&] { return client.sink.replies == 1 + many; });
+    client.loop->made_in(process, listener);
+    say_often();
+    for (unsigned i = 0; i != 20; ++i) {
+        context.restart();
+        context.poll();
+    }
+    BOOST_TEST(names().size() == 1 + many);
 }
 
 // rule A7

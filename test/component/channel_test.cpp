@@ -49,10 +49,12 @@ struct asker : net::reply_sink {
     void on_failure(unsigned, std::uint32_t, net::failure const& why) override
     {
         failures.push_back(why.result);
+        if (then)
+            std::exchange(then, nullptr)();
     }
     texts answers;
     std::vector<node_result> failures;
-    std::function<void()> then; ///< with the next answer
+    std::function<void()> then; ///< with the next answer or failure
 };
 
 /// One node and its server. The server has a context of its own, so the node's context runs dry when the node is idle.
@@ -536,6 +538,25 @@ BOOST_FIXTURE_TEST_CASE(refused_subscription_behind_set_forward_clock_is_told, s
     ask();
     BOOST_TEST(told.refusals.size() == 1U);
     BOOST_TEST(!node.subscribed());
+}
+
+/// All others have failed with the connection.
+BOOST_FIXTURE_TEST_CASE(sink_may_end_the_connection_when_its_answer_does_not_count, set_forward_fixture)
+{
+    server.expect("SET", reply(canned::ok)).expect("TIME", late(canned::time));
+    node.expect_pushes(true);
+    node.track();
+    ask();
+    told.set_forward = true;
+    node.expect_pushes(false);
+    auto const votes = server.count("SET");
+    for (std::string_view const each : {"one", "two", "three"})
+        send(each);
+    run_both([&] { return server.count("SET") == votes + 3; });
+    other.then = [this] { node.renew(); };
+    server.deliver_late();
+    run_both([&] { return !other.failures.empty(); });
+    BOOST_TEST(other.failures.size() == 3U);
 }
 
 /// Otherwise its pushes would be awaited in vain.

@@ -288,6 +288,31 @@ BOOST_AUTO_TEST_CASE(set_that_nobody_else_wants_is_soon_taken_without_a_queue)
     BOOST_TEST(take_often() <= 200U * 2 * net.size() + 20);
 }
 
+/// The node's event finds that the lease is over, before the timer does.
+// rule H7
+BOOST_AUTO_TEST_CASE(lease_that_ended_ends_when_a_node_comes_back)
+{
+    options.ttl = 1s;
+    settings.reconnect.min_delay = settings.reconnect.max_delay = 10ms;
+    contender& one = add();
+    auto const set = want_all(one, {"a", "b"});
+    pass(200ms); // from now on it watches its names
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        net.at(n).up = false;
+        net.reset_connections(n);
+    }
+    pass(500ms);
+    duration const later = time.now() + set->held.remaining() + 20ms;
+    net.at(0).up = true;
+    net.at(0).stalled_until = later;
+    pass(100ms); // it is being connected
+    one.process.machine().hold_timers_until(later + 100ms);
+    BOOST_TEST_REQUIRE(set->held.valid());
+    pass(300ms + 1s);
+    BOOST_TEST(!set->held.valid());
+    BOOST_TEST((set->held.state() == lease_state::lost));
+}
+
 // rule Q19
 BOOST_AUTO_TEST_CASE(names_that_pass_on_and_on_are_left_free_for_a_moment)
 {

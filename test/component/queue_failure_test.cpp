@@ -2,6 +2,7 @@
 // What is told of an operation that stood in line until its time was over.
 #include "component/wish_fixture.hpp"
 #include "kit/text.hpp"
+#include <redlock/multi_mutex.hpp>
 #include <redlock/node_outcome.hpp>
 #include <redlock/semaphore.hpp>
 #include <redlock/with_diagnostics.hpp>
@@ -180,6 +181,21 @@ BOOST_AUTO_TEST_CASE(operation_without_limit_gives_up_behind_another)
     pass(options.retry.outage_patience - 100ms);
     BOOST_TEST(!behind->ended);
     pass(2s);
+    BOOST_TEST(!before->ended);
+    BOOST_TEST_REQUIRE(behind->ended.has_value());
+    BOOST_TEST((behind->ended == errc::no_quorum));
+}
+
+/// One of several names is another operation's.
+// rule A8
+BOOST_AUTO_TEST_CASE(set_without_limit_gives_up_behind_another_operation)
+{
+    contender& one = add();
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.kill(n);
+    before = begin_to_want_for(mutex(*one.locks, "a", options), 1h);
+    behind = begin_to_want(multi_mutex(*one.locks, {"a", "b"}, options));
+    pass(options.retry.outage_patience + 2s);
     BOOST_TEST(!before->ended);
     BOOST_TEST_REQUIRE(behind->ended.has_value());
     BOOST_TEST((behind->ended == errc::no_quorum));

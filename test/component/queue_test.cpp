@@ -812,6 +812,21 @@ BOOST_AUTO_TEST_CASE(all_nodes_that_were_full_keep_queue_again_soon)
     BOOST_TEST(on(where(), "seat:redlock-queue")->members.size() == 4U);
 }
 
+/// Nodes that do not vote for a fenced lock yet vote for a plain one.
+// rule W1
+BOOST_AUTO_TEST_CASE(next_operation_does_not_wait_for_the_quarantine_of_the_one_before_it)
+{
+    settings.admission.assume_fresh = false;
+    time.after(1h, [] {}); // the servers are old, and have no marker
+    pass(1h);
+    contender& one = add();
+    std::optional<error_code> ended;
+    one.fenced->acquire_for(1s, [&](error_code ec, lease) { ended = ec; });
+    one.acquire();
+    BOOST_TEST((until_granted(one) < 1500ms));
+    BOOST_TEST((ended == errc::timed_out));
+}
+
 /// A script reads a lock that others hold, which needs no memory.
 // rule Q17
 BOOST_AUTO_TEST_CASE(refusal_by_a_script_is_no_sign_of_memory)

@@ -554,6 +554,25 @@ BOOST_AUTO_TEST_CASE(token_is_above_those_of_all_earlier_leases_of_each_permit)
     check_that_nothing_is_left();
 }
 
+// rule P1
+BOOST_AUTO_TEST_CASE(short_leases_do_not_bring_the_end_of_a_long_one_nearer)
+{
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).redis.is.script_time = 1;
+    options.ttl = 60s;
+    options.renew = false;
+    auto const long_one = want_some(add(), 10);
+    auto const ends = on(0, "seat")->expires;
+    options.ttl = 1s;
+    contender& other = add();
+    for (unsigned i = 0; i != 20; ++i) {
+        auto const short_one = want_some(other, 10);
+        short_one->held.extend([](error_code) {});
+        pass(10ms);
+    }
+    BOOST_TEST((on(0, "seat")->expires >= ends));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test

@@ -167,6 +167,22 @@ BOOST_AUTO_TEST_CASE(adopted_lease_is_downgraded)
     BOOST_TEST(adopter.holds());
 }
 
+BOOST_AUTO_TEST_CASE(adopted_lease_is_downgraded_before_it_is_confirmed)
+{
+    contender& one = add_writer();
+    std::string const nonce(one.held.nonce());
+    one.held.detach();
+    contender& adopter = add();
+    adopter.held = adopter.shared->adopt(nonce);
+    adopter.held.downgrade();
+    (void)until_granted(adopter);
+    pass(options.ttl / 4);
+    BOOST_TEST(is_readers(0));
+    BOOST_TEST(adopter.holds());
+    contender& reader = add_reader();
+    BOOST_TEST(reader.holds());
+}
+
 /// The one that leads is gone; what it knew of its keys is not.
 BOOST_AUTO_TEST_CASE(reader_that_takes_the_lead_goes_on_with_the_downgrade)
 {

@@ -185,6 +185,22 @@ BOOST_AUTO_TEST_CASE(handler_allocator_is_used_and_gets_all_memory_back)
     BOOST_TEST(memory.live == 0);
 }
 
+BOOST_AUTO_TEST_CASE(handler_allocator_is_used_also_for_another_executor)
+{
+    counting memory;
+    bool done = false;
+    std::pmr::polymorphic_allocator<> const allocator(&memory);
+    lock.acquire(asio::bind_executor(asio::make_strand(nodes.context),
+                                     asio::bind_allocator(allocator, [&](error_code ec, lease held) {
+                                         BOOST_TEST(!ec);
+                                         BOOST_TEST(held.valid());
+                                         done = true;
+                                     })));
+    BOOST_TEST(memory.taken > 0);
+    nodes.run_until([&] { return done; });
+    BOOST_TEST(memory.live == 0);
+}
+
 BOOST_AUTO_TEST_CASE(cancellation_slot_accepts_every_type)
 {
     nodes.everywhere({"SET", "lock", "stranger"});

@@ -37,6 +37,8 @@ class posted_handler {
 public:
     using executor_type = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
     using cancellation_slot_type = boost::asio::associated_cancellation_slot_t<Handler>;
+    using allocator_type =
+        boost::asio::associated_allocator_t<Handler, boost::asio::recycling_allocator<void>>;
 
     posted_handler(Handler handler, executor_type const& executor)
         : handler_(std::move(handler)), work_(executor)
@@ -46,6 +48,10 @@ public:
     [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept
     {
         return boost::asio::get_associated_cancellation_slot(handler_);
+    }
+    [[nodiscard]] allocator_type get_allocator() const noexcept
+    {
+        return boost::asio::get_associated_allocator(handler_, boost::asio::recycling_allocator<void>());
     }
 
     [[nodiscard]] Handler const& inner() const noexcept { return handler_; }

@@ -82,6 +82,10 @@ if fence then
     answer = all and 1 or 2
 end
 local write = permits_write(nonce, ends, permits)
-redis.call('pexpireat', KEYS[1], expiry_with(ends))
+if lives_until(ends) then
+    redis.call('hdel', KEYS[1], '') -- the first write, which needs no memory (rule K9)
+else
+    redis.call('pexpireat', KEYS[1], ends)
+end
 redis.call(unpack(write))
 return answer

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #endif
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <ctime>
@@ -72,7 +73,10 @@ core::duration read(clockid_t which) noexcept
 bool has(descriptor socket, short event) noexcept
 {
     pollfd asked{socket, event, 0};
-    return ::poll(&asked, 1, 0) != 0;
+    int found = -1;
+    while ((found = ::poll(&asked, 1, 0)) < 0 && errno == EINTR)
+        ;
+    return found > 0;
 }
 
 void give_back(process_page::content* page) noexcept

@@ -89,21 +89,24 @@ local function permits_write(nonce, ends, numbers)
     end
     return write
 end
--- The key must not expire sooner than before.
-local function expiry_with(ends)
-    return kind == 'hash' and math.max(now + redis.call('pttl', KEYS[1]), ends) or ends
+-- Does the key expire no sooner than that? Then its expiry is left alone: Redis 7.0 reads the clock for what is left, which may
+-- be less than there was at `now`.
+local function lives_until(ends)
+    return kind == 'hash' and now + redis.call('pttl', KEYS[1]) >= ends
 end
 -- rule P1
 local function take_permits(nonce, milliseconds, numbers)
     local ends = now + milliseconds
     local write = permits_write(nonce, ends, numbers)
     make_room(unpack(write))
-    local expiry, added = expiry_with(ends), redis.call(unpack(write))
+    local lives, added = lives_until(ends), redis.call(unpack(write))
     if kind == 'hash' then
-        expire(KEYS[1], expiry, 'hdel', KEYS[1], unpack(numbers))
         taken = taken and taken + added
+        if not lives then
+            expire(KEYS[1], ends, 'hdel', KEYS[1], unpack(numbers))
+        end
     else
-        expire(KEYS[1], expiry, 'del', KEYS[1])
+        expire(KEYS[1], ends, 'del', KEYS[1])
         kind, taken = 'hash', #numbers
     end
 end
