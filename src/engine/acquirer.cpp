@@ -5,6 +5,7 @@
 #include "core/passage.hpp"
 #include "core/validity.hpp"
 #include "engine/node_report.hpp"
+#include "kind/kind.hpp"
 #include "kind/multi.hpp"
 #include "net/machine.hpp"
 #include <redlock/lock_options.hpp>
