@@ -5,7 +5,6 @@
 #include "engine/client_access.hpp"
 #include "kind/fenced.hpp"
 #include "net/machine.hpp"
-#include "redis/command.hpp"
 #include "testing/state.hpp"
 #include "world/network.hpp"
 #include "world/process.hpp"
@@ -152,7 +151,7 @@ std::size_t world::state::grant(std::string const& key, std::string_view nonce, 
             continue;
         count += execute(n, {"SET", key, std::string(nonce), "NX", "PX", length}).front() == '+' ? 1U : 0U;
         if (token != 0)
-            (void)execute(n, {"SET", redis::joined_name(key, kind::fence_suffix),
+            (void)execute(n, {"SET", std::string(key).append(kind::fence_suffix),
                               std::to_string(token >> core::hand_off_bits), "PX", length});
     }
     return count;
