@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(timer_with_default_token_is_awaited_beside_lease)
 {
     using awaitable_timer = asio::use_awaitable_t<>::as_default_on_t<asio::steady_timer>;
     awaitable_timer timer(nodes.context);
-    client locks(timer.get_executor(), nodes.settings());
+    client locks(timer.get_executor(), nodes.settings);
     mutex const own(locks, "own");
     nodes.run([&]() -> asio::awaitable<void> {
         lease mine = co_await own.acquire();
