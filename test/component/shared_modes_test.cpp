@@ -20,6 +20,16 @@ struct modes_fixture : shared_fixture {
         (void)until_granted(one);
         return one;
     }
+    /// It has adopted a writer's lease, and no node has confirmed that yet.
+    contender& add_adopter()
+    {
+        contender& one = add_writer();
+        std::string const nonce(one.held.nonce());
+        one.held.detach();
+        contender& adopter = add();
+        adopter.held = adopter.shared->adopt(nonce);
+        return adopter;
+    }
     contender& add_downgraded()
     {
         contender& one = add_writer();
@@ -154,11 +164,7 @@ BOOST_AUTO_TEST_CASE(lease_that_was_downgraded_is_not_left_behind)
 
 BOOST_AUTO_TEST_CASE(adopted_lease_is_downgraded)
 {
-    contender& one = add_writer();
-    std::string const nonce(one.held.nonce());
-    one.held.detach();
-    contender& adopter = add();
-    adopter.held = adopter.shared->adopt(nonce);
+    contender& adopter = add_adopter();
     adopter.held.extend([](error_code) {});
     (void)until_granted(adopter);
     adopter.held.downgrade();
@@ -169,11 +175,7 @@ BOOST_AUTO_TEST_CASE(adopted_lease_is_downgraded)
 
 BOOST_AUTO_TEST_CASE(adopted_lease_is_downgraded_before_it_is_confirmed)
 {
-    contender& one = add_writer();
-    std::string const nonce(one.held.nonce());
-    one.held.detach();
-    contender& adopter = add();
-    adopter.held = adopter.shared->adopt(nonce);
+    contender& adopter = add_adopter();
     adopter.held.downgrade();
     (void)until_granted(adopter);
     pass(options.ttl / 4);
