@@ -141,9 +141,9 @@ void schedule::check_bound(actor const& whose)
         !std::ranges::all_of(whose.home.actors, fair))
         return;
     duration const bound = (2 + whose.rivals) * (longest_row + longest_hand_off) + longest_wake_up;
-    if (time_.now() - whose.came > bound)
-        flaw(whose.name + " has waited for " + std::to_string((time_.now() - whose.came) / 1ms) +
-             " ms behind " + std::to_string(whose.rivals) + " others");
+    if (duration const waited = time_.now() - could_vote_since(whose); waited > bound)
+        flaw(whose.name + " has waited for " + std::to_string(waited / 1ms) + " ms behind " +
+             std::to_string(whose.rivals) + " others");
 }
 
 /// A8: no client asks without a pause while nothing changes.
@@ -195,6 +195,7 @@ void schedule::check(bool ran)
                 check_operations(*p, *a);
             }
     if (quiet() && time_.now() > late) {
+        look_for_majorities();
         check_wake_ups();
         check_news();
     }
@@ -288,6 +289,19 @@ void schedule::check_operations(program const& p, actor& a)
     }
 }
 
+/// A client that meets its nodes late, for the first time on this list of them, waits for their quarantines (N4, N9).
+void schedule::look_for_majorities()
+{
+    for (auto const& p : programs_)
+        if (p->locks && !has_majority(*p))
+            p->had_no_majority = time_.now();
+}
+
+duration schedule::could_vote_since(actor const& a)
+{
+    return std::max(a.came, a.home.had_no_majority);
+}
+
 void schedule::check_wake_ups()
 {
     for (subject& s : subjects_)
@@ -316,14 +330,12 @@ void schedule::check_wake_up(subject& s)
         flaw(s.name + " is free, and its waiter does not get it");
 }
 
-/// Counts the waiters whose clients have a majority. A client that meets its nodes late, for the first time on this
-/// list of them, waits for their quarantines (N4, N9).
 bool schedule::is_wanted_since(subject const& s, duration since) const
 {
     return std::ranges::any_of(programs_, [&](auto const& p) {
-        bool const waits = std::ranges::any_of(
-            p->actors, [&](auto const& a) { return &a->about == &s && a->ticket && a->came < since; });
-        return waits && has_majority(*p);
+        return std::ranges::any_of(p->actors, [&](auto const& a) {
+            return &a->about == &s && a->ticket && could_vote_since(*a) < since;
+        });
     });
 }
 

@@ -86,6 +86,7 @@ private:
         leader_info confirmed{};         ///< the latest information from a majority that they were told of
         bool forks = false;              ///< when the next operation ends
         bool has_all_nodes = false;      ///< and nothing that began with another list
+        duration had_no_majority{};      ///< when that was last seen
 
         [[nodiscard]] std::string name() const { return "program " + std::to_string(host); }
     };
@@ -277,10 +278,12 @@ private:
     void check_told(program const&, actor&);
     void check_length(actor const&);
     void check_operations(program const&, actor&);
+    void look_for_majorities();
     void check_wake_ups();
     void check_wake_up(subject&);
     [[nodiscard]] bool is_wanted_since(subject const&, duration since) const;
     [[nodiscard]] static bool has_majority(program const&);
+    [[nodiscard]] static duration could_vote_since(actor const&);
     void check_progress();
     void check_forgotten(program const&);
     [[nodiscard]] bool is_there(std::size_t node, std::string const& key) const;
