@@ -226,6 +226,7 @@ void schedule::forbid(unsigned number, test::dice& dice)
                                                                {"delex", "delifeq"}}};
     world::server::traits& is = net_->at(number).redis.is;
     auto const length = dice.between(1, 3000) * 1ms;
+    one_queue_from_ = std::max(one_queue_from_, time_.now() + length + 21s); // Q17: 20 s, and slow clocks
     if (!is.out_of_memory && dice.one_in(3)) {
         note(name_of(number) + " is out of memory");
         return for_a_while(is.out_of_memory, true, length);

@@ -137,7 +137,7 @@ unsigned schedule::rivals_of(actor const& whose) const
 void schedule::check_bound(actor const& whose)
 {
     auto const fair = [](auto const& a) { return a->options.fair; };
-    if (!bounded_ || stage_ != stage::quiet || whose.came < late ||
+    if (!bounded_ || stage_ != stage::quiet || whose.came < std::max(late, one_queue_from_) ||
         !std::ranges::all_of(whose.home.actors, fair))
         return;
     duration const bound = (2 + whose.rivals) * (longest_row + longest_hand_off) + longest_wake_up;

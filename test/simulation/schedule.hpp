@@ -314,11 +314,12 @@ private:
     bool elects_;                ///< there is an election, too
     bool changes_nodes_ = false; ///< some programs have one node less than others, each at its time (rule N9)
     bool replaces_nodes_ = false; ///< and it is not always the same node
-    bool replacing_ = false; ///< programs that change the nodes have all of them, until every program has
-    std::size_t spare_ = 0;  ///< the node that some programs do not have
-    bool bounded_ = false;   ///< all waiters for a name are in one queue, or vote
-    bool crowded_;           ///< no actor pauses for long, in the quiet time either
-    bool polls_ = false;     ///< some server did not tell of changes, once
+    bool replacing_ = false;    ///< programs that change the nodes have all of them, until every program has
+    std::size_t spare_ = 0;     ///< the node that some programs do not have
+    bool bounded_ = false;      ///< all waiters for a name are in one queue, or vote
+    bool crowded_;              ///< no actor pauses for long, in the quiet time either
+    bool polls_ = false;        ///< some server did not tell of changes, once
+    duration one_queue_from_{}; ///< a node that refused the queue was passed over until then, by some clients
     world::timeline time_;
     std::unique_ptr<world::network> net_;
     std::vector<server_record> servers_;
