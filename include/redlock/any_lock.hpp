@@ -98,7 +98,9 @@ public:
     [[nodiscard]] auto acquire_until(std::chrono::time_point<Clock, Duration> deadline,
                                      Token&& token = {}) const
     {
-        return initiate(detail::wait_until(deadline), std::forward<Token>(token));
+        using start = detail::start_acquire_until<std::chrono::time_point<Clock, Duration>>;
+        return boost::asio::async_initiate<Token, detail::lease_signature>(start{{state_, {}}, deadline},
+                                                                           token);
     }
 
     /// The client's executor.

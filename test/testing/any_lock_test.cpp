@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/system/errc.hpp>
 #include <boost/system/error_code.hpp>
@@ -79,6 +80,17 @@ asio::awaitable<std::string> use(any_lock const lock)
     co_return co_await with_lock(lock, body);
 }
 
+/// It goes on when it is told to.
+struct told_clock {
+    using duration = std::chrono::seconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<told_clock>;
+    static constexpr bool is_steady = true;
+    static time_point now() { return time_point(passed); }
+    static inline duration passed{};
+};
+
 struct any_lock_fixture {
     asio::io_context context;
     testing::world world{context, 3, config{.admission = {.assume_fresh = true}}};
@@ -142,6 +154,20 @@ BOOST_AUTO_TEST_CASE(const_lock_has_all_operations)
         lease again = table.adopt(std::string(32, 'a'));
         again.detach();
     }());
+}
+
+/// A deadline is a moment, whenever the operation starts.
+BOOST_AUTO_TEST_CASE(deadline_of_an_operation_that_starts_later_is_kept)
+{
+    mutex const lock{locks, "lock"};
+    lease const held = world.run(lock.acquire(asio::use_awaitable));
+    std::optional<error_code> ended;
+    auto waits = lock.acquire_until(told_clock::now() + 1h, asio::deferred);
+    told_clock::passed = 1h;
+    std::move(waits)([&](error_code ec, lease) { ended = ec; });
+    world.advance(1min);
+    BOOST_TEST_REQUIRE(ended.has_value());
+    BOOST_TEST(*ended == errc::timed_out);
 }
 
 /// Moving copies: what was moved from is the same lock.

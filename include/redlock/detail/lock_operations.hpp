@@ -5,6 +5,7 @@
 #include <redlock/detail/diagnostics.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/lock_ptr.hpp>
+#include <redlock/detail/wait_time.hpp>
 #include <redlock/inspection.hpp>
 #include <redlock/lease.hpp>
 
@@ -41,6 +42,19 @@ struct start_acquire {
 
     lock_ptr lock;
     wait_limit limit;
+};
+
+/// A deferred operation may start long after it was made.
+template <class TimePoint>
+struct start_acquire_until : start_acquire {
+    template <class Handler>
+    void operator()(Handler&& handler)
+    {
+        limit = wait_until(deadline);
+        start_acquire::operator()(std::forward<Handler>(handler));
+    }
+
+    TimePoint deadline;
 };
 
 /// Returns the exception for an error: a `lock_error`, or `std::bad_alloc`.
