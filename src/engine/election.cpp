@@ -111,13 +111,14 @@ struct campaign {
         handler(ec, std::move(won));
     }
 
-    campaign(std::string const& value, handler_type&& done)
-        : said(std::make_unique<announcement>(value)), handler(std::move(done))
+    campaign(lock_ptr lock, std::string const& value, handler_type&& done)
+        : said(std::make_unique<announcement>(value)), handler(std::move(done)), asked(std::move(lock))
     {}
 
     std::unique_ptr<announcement> said;
     handler_type handler;
     boost::asio::cancellation_signal stop{};
+    lock_ptr asked; ///< keeps the engine that the handler's slot names
     leadership won{};
 };
 
@@ -158,7 +159,7 @@ void start_campaign::begin(completion_handler<leadership_signature> handler)
             handler(make_error_code(errc::misconfigured), leadership());
         });
     }
-    auto all = std::make_shared<campaign>(value, std::move(handler));
+    auto all = std::make_shared<campaign>(lock, value, std::move(handler));
     if (auto slot = all->handler.slot(); slot.is_connected())
         slot.assign(cancel_request(lock->client(), [of = std::weak_ptr(all)] {
             if (auto const one = of.lock())

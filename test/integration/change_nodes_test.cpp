@@ -445,6 +445,37 @@ BOOST_AUTO_TEST_CASE(cancellation_finds_operation_that_a_change_overtook)
     BOOST_TEST(*changed == error_code());
 }
 
+/// The slot names the client as it was when the election was made, which nothing else keeps.
+BOOST_AUTO_TEST_CASE(cancellation_finds_campaign_that_two_changes_overtook)
+{
+    asio::cancellation_signal signal;
+    std::optional<error_code> ended;
+    servers.command({"SET", "office", "stranger"});
+    std::optional<election> office(std::in_place, *locks, "office", long_lived);
+    begin_change({0, 1, 2, 3});
+    run_until(context, [&] { return changed.has_value(); });
+    office->campaign(
+        "value", asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, leadership) { ended = ec; }));
+    office.reset();
+    begin_change({0, 1, 2});
+    run_until(context, [&] { return locks->node_table().size() == 3U; });
+    signal.emit(asio::cancellation_type::terminal);
+    run_until(context, [&] { return ended.has_value() && changed.has_value(); });
+    BOOST_TEST(*ended == asio::error::operation_aborted);
+}
+
+/// Nobody else removes them: its holder is told after the former nodes are left.
+BOOST_AUTO_TEST_CASE(keys_of_a_lease_that_is_lost_on_former_nodes_are_removed)
+{
+    run([&]() -> asio::awaitable<void> {
+        mutex const lock(*locks, "lock", {.ttl = 1min, .max_hold = 100ms});
+        lease held = co_await held_by(lock, 3);
+        begin_change({0, 1, 2, 3});
+        BOOST_TEST((co_await held.ended() == lease_end::lost));
+        co_await until([&] { return changed && servers.no_keys(); });
+    });
+}
+
 BOOST_AUTO_TEST_CASE(nodes_are_changed_from_another_thread)
 {
     mutex lock(*locks, "lock", long_lived);
