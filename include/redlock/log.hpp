@@ -40,7 +40,7 @@ struct log_options {
 ///
 ///     2026-01-31T12:00:00.000Z redlock warning: redis://b:6379 down: Connection refused
 ///
-/// A line is ASCII and has at most 1024 bytes before its line end. Other bytes in names and in the servers' texts are
+/// A line is ASCII and has at most 1024 bytes after its level. Other bytes in names and in the servers' texts are
 /// written as `\xNN`, so that no server or name can forge a line. It never contains a password. For each kind of event
 /// that may be frequent (waiting, refusals, failed operations, unconfirmed releases, keys left behind) at most one line
 /// a second is written. The next line says how many were suppressed. `observers` adds an observer of your own.

@@ -132,7 +132,8 @@ net::node_terms make_terms(redis::endpoint const& where, config const& settings)
     auto const response = where.command_timeout.value_or(settings.health.response_timeout);
     auto const common = settings.health.check_interval;
     auto const check_interval = where.health_check_interval.value_or(common.value_or(milliseconds::zero()));
-    require_positive(response, "health.response_timeout");
+    require_positive(response, where.command_timeout ? redis::display(where) + ": command_timeout"
+                                                     : "health.response_timeout");
     if (common)
         require(*common > milliseconds::zero(), "health.check_interval must be more than zero, not " +
                                                     text(*common) + "; std::nullopt disables the check");

@@ -107,6 +107,7 @@ BOOST_AUTO_TEST_CASE(config_with_invalid_url_is_refused)
     names(of_nodes({a_node + "?protocol=4"}), {"protocol must be 2 or 3"});
     names(of_nodes({a_node + "?connect_timeout=5"}), {"connect_timeout", "unit"});
     names(of_nodes({a_node + "?connect_timeout=0ms"}), {"connect_timeout must be longer than zero"});
+    names(of_nodes({a_node + "?command_timeout=1441m"}), {a_node, "command_timeout", "86460000 ms"});
     names(of_nodes({a_node + "?tls_verify=false"}), {"tls_verify", "rediss://"});
     names(of_nodes({"rediss://a?tls_verify=no"}), {"tls_verify must be true or false"});
 }
