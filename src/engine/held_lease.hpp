@@ -86,8 +86,8 @@ public:
     /// Null: the lock is no semaphore. Any thread.
     [[nodiscard]] kind::permit_list const* permits() const
     {
-        return type().has_permits && arguments_ ? arguments_->as_permits()
-                                                : nullptr; // a leader's arguments change
+        bool const has_some = lock().config->kind.has_permits && arguments_; // a leader's arguments change
+        return has_some ? arguments_->as_permits() : nullptr;
     }
 
     void begin();
@@ -109,6 +109,7 @@ public:
 
     /// Called before `downgrade`, on any thread: the lease is a reader's from now on. False: it was not a writer's.
     [[nodiscard]] bool call_shared() { return lock().config->kind.as_reader && !publish_shared(); }
+    void withdraw_call() { withdraw_shared(); } ///< it cannot be told
     /// Tells the nodes.
     void downgrade();
     /// Each extension tells this from now on. The operation ends with the first round that has told it.

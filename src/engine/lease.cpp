@@ -11,6 +11,7 @@
 #include <boost/asio/system_executor.hpp>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace redlock {
@@ -63,7 +64,12 @@ void lease::downgrade()
         throw of_empty_lease(errc::empty_lease);
     if (!held_->call_shared())
         throw held_->explain(errc::wrong_mode);
-    held_->client().on_executor([held = held_](detail::engine&) { held->downgrade(); });
+    try {
+        held_->client().on_executor([held = held_](detail::engine&) { held->downgrade(); });
+    } catch (std::bad_alloc const&) {
+        held_->withdraw_call();
+        throw;
+    }
 }
 
 lease::executor_type lease::get_executor() const noexcept

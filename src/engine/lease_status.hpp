@@ -87,6 +87,7 @@ protected:
     /// A writer has become a reader.
     /// \return was it a reader before?
     bool publish_shared() { return shared_.exchange(true, std::memory_order_acq_rel); }
+    void withdraw_shared() { shared_.store(false, std::memory_order_release); }
     [[nodiscard]] unsigned handovers() const { return handovers_; }
     /// Keeps the client, and with it the lease's memory.
     [[nodiscard]] lock_ptr const& shared_lock() const { return lock_; }

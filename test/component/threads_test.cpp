@@ -140,6 +140,26 @@ BOOST_AUTO_TEST_CASE(lease_may_be_observed_from_threads_during_renewals)
     pool.join();
 }
 
+BOOST_AUTO_TEST_CASE(permits_may_be_read_from_a_thread_while_the_lease_ends)
+{
+    faults found;
+    asio::thread_pool pool(2);
+    client locks(asio::make_strand(pool), real_servers::get().settings());
+    for (int i = 0; i != rounds; ++i) {
+        lease held = get(semaphore(locks, "observed", 2, long_lived).acquire(asio::use_future));
+        std::atomic<bool> over = false;
+        std::thread watcher([&] {
+            while (!over)
+                found.require(held.permits().size() == 1);
+        });
+        get(held.release(asio::use_future));
+        over = true;
+        watcher.join();
+    }
+    get(locks.shutdown(asio::use_future));
+    pool.join();
+}
+
 /// Nobody has to have connected before it is read.
 BOOST_AUTO_TEST_CASE(nodes_may_be_read_from_a_thread_while_they_connect_and_go)
 {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "connected_scenario.hpp"
 
+#include <chrono>
+#include <cstdint>
+#include <new>
 #include <utility>
 
 using namespace redlock;
@@ -81,6 +84,43 @@ struct release_after_loss : connected_scenario {
     begun_operation lost;
 };
 
+/// A writer becomes a reader, or stays a writer.
+struct downgrading : connected_scenario {
+    using connected_scenario::connected_scenario;
+    void prepare() override
+    {
+        connected_scenario::prepare();
+        fenced_shared_mutex mine(*locks, "table", {.ttl = 10min, .node_timeout = 100ms});
+        begun_operation acquired;
+        acquired.begin([&](auto handler) { mine.acquire(std::move(handler)); });
+        run_until([&] { return acquired.settled(); });
+        held = std::move(acquired.granted);
+        token = held.fencing_token();
+    }
+    void act() override
+    {
+        try {
+            held.downgrade();
+        } catch (std::bad_alloc const&) {
+            refused = true;
+        }
+    }
+    void mend() override
+    {
+        if (!refused)
+            return;
+        BOOST_TEST(!held.shared());
+        BOOST_TEST(held.fencing_token() == token);
+        held.downgrade();
+    }
+    bool done() const override { return held.shared() || !held.valid(); }
+    bool succeeded() const override { return held.shared(); }
+    void retire() override { held = {}; }
+    lease held;
+    std::uint64_t token = 0;
+    bool refused = false;
+};
+
 /// The servers have ended all connections.
 struct reconnection : holding_scenario {
     using holding_scenario::holding_scenario;
@@ -121,6 +161,11 @@ BOOST_AUTO_TEST_CASE(renewal_without_memory_fails_cleanly)
 BOOST_AUTO_TEST_CASE(release_after_loss_without_memory_fails_cleanly)
 {
     sweep<release_after_loss>();
+}
+
+BOOST_AUTO_TEST_CASE(downgrade_without_memory_fails_cleanly)
+{
+    sweep<downgrading>();
 }
 
 BOOST_AUTO_TEST_CASE(reconnection_without_memory_fails_cleanly)
