@@ -181,12 +181,11 @@ void foreign_key(interview const& node, examination const& terms, std::vector<fi
     switch (holder_of(value, left, said(node, question::whose))) {
     case holder_kind::maybe_readers:
         return found.push_back({"foreign-key", severity::warning, node.node,
-                                key + " that is no string: readers of a shared_mutex have the lock, or it is "
-                                      "no lock. Which of the "
-                                      "two, the rights do not let see",
-                                "permit +eval, +mget, +pttl, +zrange and +time; do not delete the key unless "
-                                "you know that nobody "
-                                "has the lock as a reader"});
+                                key + " that is no string: readers or holders of permits have the lock, or "
+                                      "it is no lock. The rights do not suffice to tell which",
+                                "permit +eval, +mget, +pttl, +type, +zrange, +hget and +time; do not delete "
+                                "the key unless you know that nobody has the lock as reader or holder of "
+                                "permits"});
     case holder_kind::no_lock:
         return found.push_back({"foreign-key", severity::error, node.node,
                                 key + " that is no lock: " + std::string(why_no_lock(value, left)) +

@@ -191,19 +191,26 @@ BOOST_AUTO_TEST_CASE(status_without_permission_to_count_permits_says_so)
 BOOST_AUTO_TEST_CASE(status_without_permission_to_see_readers_leaves_it_open)
 {
     redis_server server({.acl = {"user default off", "user all on >pw ~* +@all",
-                                 "user few on >pw ~seat* -@all +set +get +pttl +eval +mget +time"}});
+                                 "user few on >pw ~seat* -@all +set +get +pttl +eval +mget +time",
+                                 "user typeless on >pw ~seat* +@all -type"}});
     std::string const place = "@127.0.0.1:" + std::to_string(server.port());
     auto const as = [&](std::string const& user) {
         return environment{{"REDLOCK_NODES", "redis://" + user + ":pw" + place},
                            {"REDLOCK_ASSUME_FRESH", "1"}};
     };
-    std::string const inside = "REDLOCK_NODES='redis://few:pw" + place +
-                               "' '" REDLOCK_TOOL "' status seat; "
-                               "REDLOCK_NODES='redis://few:pw" +
-                               place + "' '" REDLOCK_TOOL "' doctor --json seat >&2; exit 0";
-    finished_run const run({"run", "--shared", "seat", "-c", inside}, as("all"));
-    BOOST_TEST(contains(run.out, "(readers, permits, or not a lock)"), run.out + run.err);
-    BOOST_TEST(contains(run.err, "readers of a shared_mutex have the lock, or it is no lock"), run.err);
+    auto const inside = [&](std::string const& user) {
+        std::string const tool = "REDLOCK_NODES='redis://" + user + ":pw" + place + "' '" REDLOCK_TOOL "' ";
+        return tool + "status seat; " + tool + "doctor --json seat >&2; exit 0";
+    };
+    auto const is_left_open = [&](finished_run const& run) {
+        BOOST_TEST(contains(run.out, "(readers, permits, or not a lock)"), run.out + run.err);
+        BOOST_TEST(contains(run.err, "readers or holders of permits have the lock, or it is no lock"),
+                   run.err);
+        BOOST_TEST(contains(run.err, "do not delete the key"), run.err);
+    };
+    is_left_open(finished_run({"run", "--shared", "seat", "-c", inside("few")}, as("all")));
+    is_left_open(finished_run({"run", "--shared", "seat", "-c", inside("typeless")}, as("all")));
+    is_left_open(finished_run({"run", "--permits", "2", "seat", "-c", inside("typeless")}, as("all")));
     finished_run const full({"run", "--shared", "seat", "--", REDLOCK_TOOL, "doctor", "--json", "seat"},
                             as("all"));
     BOOST_TEST(!contains(full.out, "foreign-key"), full.out);

@@ -10,7 +10,7 @@ local left = redis.call('pttl', KEYS[1])
 if left == -2 then
     return redis.status_reply('NONE')
 end
-if redis.pcall('type', KEYS[1]).ok == 'hash' then
+if redis.call('type', KEYS[1]).ok == 'hash' then
     if left >= 0 and tonumber(redis.call('hget', KEYS[1], 'next')) then
         return redis.status_reply('PERMITS')
     end
