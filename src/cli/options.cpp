@@ -109,8 +109,7 @@ void parser::define_waiting(CLI::App& to)
     to.add_option("-E,--conflict-exit-code", o_.conflict, "exit status if somebody else has the lock (75)")
         ->type_name("NUMBER")
         ->check(CLI::Range(0, 255));
-    to.add_flag("-q,--quiet", o_.quiet,
-                "say nothing if somebody else has the lock; run and elect end with 0");
+    to.add_flag("-q,--quiet", o_.quiet, "say nothing if somebody else has the lock; run ends with 0");
     to.add_flag("--fenced", o_.fenced, "with a fencing token");
 }
 
