@@ -27,8 +27,8 @@ namespace redlock {
 ///
 /// A reader does not count. It takes the largest number of its nodes, and raises nodes with a smaller one, which takes
 /// one round trip more. The rest is as `shared_mutex` and `fenced_mutex` describe it, and each node keeps the keys of
-/// both. The client's user needs the rights that docs/howto/readers.md lists. Locks of other kinds with the same name
-/// exclude readers and writers, and are excluded by both.
+/// both. The client's user needs the rights in docs/server-checklist.md, "Rights". Locks of other kinds with the same
+/// name exclude readers and writers, and are excluded by both.
 /// \par Source
 /// docs/protocol.md, rule S16
 class REDLOCK_EXPORT fenced_shared_mutex : public detail::basic_shared_lock {

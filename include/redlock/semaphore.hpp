@@ -31,8 +31,8 @@ namespace redlock {
 /// A lock of another kind with the same name, of this or any other library, is excluded as long as one permit is held,
 /// and excludes all of them. A lock of this library waits in the same queue.
 ///
-/// While a client waits, a node keeps the key `<name>:redlock-queue` besides the lock's. docs/howto/semaphores.md lists
-/// the rights.
+/// While a client waits, a node keeps the key `<name>:redlock-queue` besides the lock's. docs/server-checklist.md,
+/// "Rights", lists the rights.
 /// \par Source
 /// docs/protocol.md, rules P1 to P10.
 class REDLOCK_EXPORT semaphore : public detail::basic_semaphore {

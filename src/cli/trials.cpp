@@ -92,19 +92,16 @@ use_words words_of(lock_use what) noexcept
 {
     constexpr std::string_view rights = "rights";
     constexpr std::string_view checklist = "docs/server-checklist.md, \"Rights\"";
-    constexpr std::string_view of_permits = "docs/howto/semaphores.md, \"Rights\"";
     switch (what) {
     case lock_use::queue:
         return {"no-queue", "waiters do not use its queue, or only poll in it",
                 "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
                 "promised order"};
-    case lock_use::readers:
-        return {rights, "readers and writers of a shared_mutex do not work",
-                "docs/howto/readers.md, \"Rights\""};
+    case lock_use::readers: return {rights, "readers and writers of a shared_mutex do not work", checklist};
     case lock_use::several_names: return {rights, "locks of several names do not work", checklist};
     case lock_use::election: return {rights, "elections do not work", checklist};
-    case lock_use::permits: return {rights, "semaphores do not work", of_permits};
-    case lock_use::fenced_permits: return {rights, "fenced semaphores do not work", of_permits};
+    case lock_use::permits: return {rights, "semaphores do not work", checklist};
+    case lock_use::fenced_permits: return {rights, "fenced semaphores do not work", checklist};
     }
     return {};
 }
