@@ -20,6 +20,7 @@ for page in README.md docs/howto/install.md; do
     named "$minor" $page 'find_package\(asio-redlock \K[0-9.]+(?= CONFIG)'
     named "$now" $page '^ *asio-redlock/\K[0-9.]+$'
 done
+named "$now" docs/howto/install.md ' GIT_TAG v\K[0-9.]+(?=\))'
 named "${now%%.*}" docs/howto/install.md 'libredlock\.so\.\K[0-9.]+(?=`)'
 named "$now" packaging/vcpkg/asio-redlock/vcpkg.json '"version": "\K[^"]+'
 exit $failed
