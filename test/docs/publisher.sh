@@ -15,6 +15,7 @@ judged() # judged AS [OPTION] [KEY=VALUE]...: as the complete file below is with
     cat >"$scratch" <<'COMPLETE'
 repository=https://host.invalid/x
 archive=https://host.invalid/v{version}/asio-redlock-{version}.tar.gz
+key=0123456789ABCDEF0123456789ABCDEF01234567
 maintainer=A. Person <me@host.invalid>
 security=me@host.invalid
 conduct=https://host.invalid/report
@@ -30,12 +31,13 @@ COMPLETE
 
 judged 0 --complete
 judged 0 --complete security=https://host.invalid/report
-for key in repository archive maintainer security conduct; do
+for key in repository archive key maintainer security conduct; do
     judged 0 $key=
     judged 1 --complete $key=
     judged 1 $key=TODO
 done
 judged 1 archive=https://host.invalid/asio-redlock.tar.gz
+judged 1 key=01234567
 judged 1 maintainer=me@host.invalid
 judged 1 'security=in private'
 judged 1 $'contact=me'
