@@ -225,11 +225,14 @@ attempt::step attempt::count_permits(unsigned node)
     return then;
 }
 
-/// A lease that has ended has already given back all permits of the node.
-// rule Q14
+/// It is a vote of its own: the node may have restarted since its answer. A lease that has ended has already given back all
+/// permits of the node.
+// rules Q14 and N4
 attempt::step attempt::ask_exactly(unsigned node)
 {
-    if (nodes().at(node).state() != node_state::ready || (lease_ && !lease_->is_held()))
+    node_report ignored;
+    bool const may = nodes().at(node).ensure_can_send_now() && nodes().admit(node, *lock_, ignored);
+    if (!may || (lease_ && !lease_->is_held()))
         return votes_.voted(node, core::vote::failed);
     send(node, kind::request::claim);
     return step::pending;

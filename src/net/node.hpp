@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -135,6 +136,7 @@ public:
     }
     void expect(reply_sink& sink, std::uint32_t tag)
     {
+        assert(!awaited_.full()); // the oldest would be forgotten, and answers would go to others
         awaited_.push_back({&sink, tag});
         if (awaited_.size() == 1 || !dirty_)
             begin_batch();

@@ -47,10 +47,11 @@ struct semaphore_fixture : wish_fixture {
         return std::ranges::count_if(some, [](auto const& one) { return one->held.valid(); });
     }
     /// On this node somebody has that permit for a while.
-    void occupy(std::size_t n, std::string const& permit, std::string const& milliseconds = "60000")
+    void occupy(std::size_t n, std::string const& permit, std::string const& milliseconds = "60000",
+                std::string const& name = "seat")
     {
         std::string const somebody(32, 'f');
-        say(n, {"EVAL", std::string(redis::scripts::vote.text), "2", "seat", "seat:redlock-queue", "p",
+        say(n, {"EVAL", std::string(redis::scripts::vote.text), "2", name, name + ":redlock-queue", "p",
                 somebody, milliseconds, somebody, "1", "1024", "0", permit, ""});
     }
     /// On this node, the permits of that lease.

@@ -243,6 +243,66 @@ BOOST_AUTO_TEST_CASE(different_permits_of_different_nodes_are_not_one)
         BOOST_TEST(on(n, "seat")->hash.size() == 3U); // two permits, and when the first may end
 }
 
+/// Their answers would belong to others otherwise: a connection has only so many places for answers.
+// rules A4 and P4
+BOOST_AUTO_TEST_CASE(many_questions_for_the_chosen_permits_leave_room_for_other_answers)
+{
+    contender& one = add();
+    std::size_t const chooser = 0;
+    net.kill(2);
+    std::vector<std::string> names;
+    for (unsigned i = 0; names.size() != 50; ++i)
+        if (std::string const name = "pool" + std::to_string(i); meeting_node(net, name) == chooser) {
+            for (char const* const permit : {"1", "2", "3", "4", "5", "6", "7"})
+                occupy(chooser, permit, "60000", name); // another node is likely to give one of these
+            names.push_back(name);
+        }
+    (void)want(mutex(*one.locks, "connects", options));
+    net.between(0, chooser).latency = 20ms;
+    wishes permits;
+    for (std::string const& name : names)
+        permits.push_back(begin_to_want(semaphore(*one.locks, name, 8, options)));
+    pass(39ms + 800us); // the choices come before the answers to what follows
+    bool connects_anew = false;
+    net.at(1).overhear = [&](auto, std::string_view said) {
+        connects_anew = connects_anew || said.find("HELLO") != said.npos;
+    };
+    wishes others;
+    for (unsigned i = 0; i != 110; ++i)
+        others.push_back(begin_to_want(mutex(*one.locks, "other" + std::to_string(i), options)));
+    pass(1s);
+    for (wishes const* all : {&permits, &others})
+        BOOST_TEST(held_of(*all) == static_cast<std::ptrdiff_t>(all->size()));
+    for (auto const& each : permits)
+        BOOST_TEST((of(*each) == numbers{0}));
+    BOOST_TEST(!connects_anew); // as after an answer too many
+}
+
+/// It has lost the permit that another client has on a majority.
+// rules N4 and P4
+BOOST_AUTO_TEST_CASE(node_that_restarts_after_its_answer_is_not_asked_for_the_chosen_permits)
+{
+    contender& one = add();
+    std::size_t const chooser = where_all_meet();
+    std::size_t const restarted = (chooser + 1) % 3;
+    std::size_t const third = (chooser + 2) % 3;
+    occupy(chooser, "1");
+    occupy(restarted, "0"); // and on the third node, so its holder has a majority
+    occupy(third, "0");
+    occupy(third, "1");
+    (void)want(mutex(*one.locks, "connects", options));
+    net.between(0, chooser).latency = 200ms;
+    options.node_timeout = 2s;
+    auto const permit = begin_to_try(pool(one, 2));
+    pass(10ms);
+    net.kill(restarted);
+    net.start(restarted);
+    (void)begin_to_want(mutex(*one.locks, "connects anew", options));
+    pass(1s);
+    BOOST_TEST((permit->ended == errc::contended));
+    BOOST_TEST(!on(restarted, "seat").has_value());
+}
+
 // rule P4
 BOOST_AUTO_TEST_CASE(late_vote_for_other_permits_gives_those_of_the_lease)
 {
