@@ -37,9 +37,7 @@ public:
     /// An attempt failed because too few nodes voted.
     void go_on(node_census const& census, instant now)
     {
-        if (census.quarantine_is_in_the_way())
-            end();
-        begin(now);
+        census.quarantine_is_in_the_way() ? end() : begin(now);
     }
     /// Returns the start of the outage for an operation that began at `started`. Empty: there is none.
     [[nodiscard]] std::optional<instant> since(instant started) const

@@ -156,6 +156,7 @@ acquirer::step acquirer::settle(core::acquiring::answer what)
 void acquirer::connect_then_vote()
 {
     auto const before = std::pair(state_.at, attempt_.round_number());
+    awaits_quarantine_ = false;
     runtime_.nodes.hasten_for(lock());
     runtime_.nodes.connect_for(lock());
     // Connecting may close a connection, and its event may already have advanced this acquirer.
@@ -296,6 +297,7 @@ void acquirer::back_off(errc cause)
     auto const delay =
         jitter(wanted_.refusals, first, policy.max_delay, runtime_.loop().machine().random_bits());
     auto const at = cause == errc::no_quorum ? runtime_.nodes.majority_at(lock()) : std::nullopt;
+    awaits_quarantine_ = at.has_value();
     at ? runtime_.loop().schedule(*this, *at) : runtime_.loop().schedule_after(*this, delay);
 }
 
@@ -353,7 +355,10 @@ void acquirer::nodes_changed()
     bool const wanted = wanted_.current_waiter != nullptr;
     if (wanted)
         runtime_.nodes.hasten_for(lock());
-    go(state_.nodes_changed(wanted && runtime_.nodes.has_majority(lock())));
+    bool const majority = wanted && runtime_.nodes.has_majority(lock());
+    if (wanted && !majority && state_.at == phase::backing_off && awaits_quarantine_)
+        back_off(errc::no_quorum); // the nodes may have gone before its end
+    go(state_.nodes_changed(majority));
 }
 
 void acquirer::invalidated(unsigned node, key_state const& which)

@@ -145,6 +145,7 @@ private:
     pause_reason::cause why_{};       ///< it pauses
     bool meeting_node_first_ = false; ///< the next attempt asks first where contenders meet
     bool expects_pushes_ = false;
+    bool awaits_quarantine_ = false; ///< while it backs off
 
     core::outage outage_;
     core::instant connecting_since_;

@@ -245,6 +245,56 @@ BOOST_AUTO_TEST_CASE(node_that_is_never_reached_has_not_refused)
     BOOST_TEST((behind->ended == errc::no_quorum));
 }
 
+/// Servers that have just started, and a client that does not know what they had before.
+struct young_servers : queue_fixture {
+    young_servers()
+    {
+        settings.admission.assume_fresh = false;
+        for (std::size_t n = 0; n != net.size(); ++n)
+            start_anew(n);
+    }
+    void start_anew(std::size_t n)
+    {
+        net.kill(n);
+        net.start(n);
+    }
+};
+
+/// One waits for the servers' quarantine, the other behind it: a quarantine is no outage for either.
+// rules N4 and A8
+BOOST_FIXTURE_TEST_CASE(operation_behind_another_waits_for_a_quarantine, young_servers)
+{
+    contender& one = add();
+    std::optional<error_code> first;
+    std::optional<error_code> second;
+    one.lock->acquire([&](error_code ec, lease) { first = ec; });
+    one.lock->acquire([&](error_code ec, lease) { second = ec; });
+    pass(10s);
+    BOOST_TEST(!first.has_value());
+    BOOST_TEST(!second.has_value());
+    pass(3s);
+    BOOST_TEST((first == error_code()));
+    BOOST_TEST((second == error_code()));
+}
+
+/// The outage begins then, and its operation gives up after its patience.
+// rules N4 and A8
+BOOST_FIXTURE_TEST_CASE(outage_in_a_quarantine_is_noticed, young_servers)
+{
+    settings.admission.longest_ttl = 10min;
+    contender& one = add();
+    std::optional<error_code> ended;
+    one.lock->acquire([&](error_code ec, lease) { ended = ec; });
+    pass(60s);
+    BOOST_TEST(!ended.has_value());
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.kill(n);
+    pass(4s);
+    BOOST_TEST(!ended.has_value());
+    pass(4s);
+    BOOST_TEST((ended == errc::no_quorum));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
