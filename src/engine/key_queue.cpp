@@ -99,10 +99,14 @@ waiter* key_queue::after(waiter const& this_waiter)
     return next != queue_.end() && !next->has_turn && !next->part_of ? &*next : nullptr;
 }
 
+/// A waiter for which the nodes cannot be asked ends at once, and calls this again: the first call goes on for it.
 void key_queue::go_on(core::batch_policy::next who)
 {
-    while (waiter* const next = next_to_ask_for())
+    if (std::exchange(goes_on_, true))
+        return;
+    for (; waiter* const next = next_to_ask_for(); who = core::batch_policy::next::waiting)
         ask_for(*next, who);
+    goes_on_ = false;
 }
 
 /// Returns the next waiter on whose behalf the nodes may be asked. Null: there is none, or it has to wait.

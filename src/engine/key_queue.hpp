@@ -132,6 +132,7 @@ private:
     held_lease* holder_ = nullptr;
     held_lease* joinable_reader_ = nullptr; ///< the lease that renews a readers' key which others may join
     std::uint32_t tickets_ = 0;             ///< wraps around
+    bool goes_on_ = false;
 };
 
 /// All queues of a client, by the names of their keys.

@@ -295,6 +295,35 @@ BOOST_FIXTURE_TEST_CASE(outage_in_a_quarantine_is_noticed, young_servers)
     BOOST_TEST((ended == errc::no_quorum));
 }
 
+/// Operations that end one after the other, because no node may be asked, do not end within each other.
+struct crowd_without_nodes : queue_fixture {
+    crowd_without_nodes()
+    {
+        for (std::size_t n = 0; n != net.size(); ++n)
+            net.at(n).redis.is.password = "another";
+    }
+    template <class Lock>
+    void check_that_all_end(Lock const& lock)
+    {
+        constexpr unsigned crowd = 20'000; // deeper than the stack
+        unsigned ended = 0;
+        for (unsigned i = 0; i != crowd; ++i)
+            lock.acquire([&](error_code ec, lease) { ended += ec == errc::no_quorum ? 1 : 0; });
+        pass(1s);
+        BOOST_TEST(ended == crowd);
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(crowd_of_waiters_for_permits_ends, crowd_without_nodes)
+{
+    check_that_all_end(semaphore(*add().locks, "seat", 2, options));
+}
+
+BOOST_FIXTURE_TEST_CASE(crowd_of_waiters_for_several_names_ends, crowd_without_nodes)
+{
+    check_that_all_end(multi_mutex(*add().locks, {"seat", "table"}, options));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
