@@ -94,7 +94,8 @@ void attempt::begin(lock_ptr const& lock)
     open_round();
     open_ = true;
     claim_.reset();
-    pauses_ = asked_again_ = false;
+    pauses_ = paused_ = false;
+    heeds_since_.reset();
     meeting_node_first_ = false;
     asked_ = queued_ = held_by_others_ = {};
     if (choice_)
@@ -130,8 +131,10 @@ void attempt::expire()
             runtime_.limit.too_many(votes_.sent());
         return time_out();
     }
-    if (meeting_node_first_)
-        return ask_all(); // the first is silent
+    if (meeting_node_first_) { // and silent
+        paused_ = true;
+        return ask_all();
+    }
     await_answers();      // others may be asked once more
     act_on(choice_ ? stop_awaiting_chooser() : votes_.heed_no_longer());
 }

@@ -104,11 +104,11 @@ public:
     [[nodiscard]] bool claims() const { return previous_owner_.has_value(); }
     /// Returns the index of the name of the remote handoff, among several names.
     [[nodiscard]] std::uint8_t claimed_name() const { return claimed_name_; }
-    /// Notes the time of a round trip, unless it paused before it asked again.
+    /// Notes the time of a round trip, without the wait for the queue node, unless it paused before it asked again.
     void measure(core::instant now) const
     {
-        if (!asked_again_)
-            runtime_.measured(core::elapsed(votes_.sent(), now));
+        if (!paused_)
+            runtime_.measured(core::elapsed(votes_.sent(), heeds_since_.value_or(now)));
     }
     [[nodiscard]] core::attempt const& votes() const { return votes_; }
     /// Returns what the nodes said, but for some of the grants.
@@ -214,7 +214,8 @@ private:
     std::optional<core::claim> claim_;
     bool pauses_ = false; ///< before the claim is sent again
     std::uint8_t claimed_name_ = 0;
-    bool asked_again_ = false;
+    bool paused_ = false;
+    std::optional<core::instant> heeds_since_; ///< a majority waits for the queue node
     std::string_view given_up_; ///< for a vote
     core::fence proposal_ = 0;
     std::unique_ptr<kind::permit_list> permits_;  ///< a semaphore's: for the lease, should it be won

@@ -46,6 +46,8 @@ void attempt::await_queue_node()
 {
     constexpr core::duration shortest = std::chrono::milliseconds{2};
     core::instant const now = runtime_.loop().now();
+    if (!heeds_since_)
+        heeds_since_ = now;
     core::duration const left = core::remaining(votes_.sent() + config_->node_timeout, now);
     core::duration const grace = std::max<core::duration>(2 * runtime_.round_trip(), shortest);
     runtime_.loop().schedule_finely(*this, now + std::min(grace, left));
@@ -74,7 +76,7 @@ bool attempt::will_claim_again()
 void attempt::claim_again()
 {
     pauses_ = false;
-    asked_again_ = true;
+    paused_ = true;
     core::node_set const where = votes_.ask_again();
     held_by_others_.erase(where);
     auto verdict = step::pending;

@@ -221,6 +221,23 @@ BOOST_AUTO_TEST_CASE(pauses_of_a_claim_are_no_round_trips)
     BOOST_TEST(place.substr(33, 7) <= "0000165");
 }
 
+/// Otherwise each wait would make the next one longer, up to the far node's time.
+// rule Q10
+BOOST_AUTO_TEST_CASE(wait_for_the_queue_node_is_no_round_trip)
+{
+    contender& one = add();
+    one.read();
+    (void)until_granted(one);
+    one.release();
+    net.between(0, meeting_node(net, "seat")).latency = 50ms;
+    for (unsigned i = 0; i != 40; ++i) {
+        one.read();
+        BOOST_TEST((until_granted(one) <= 3 * round_trip + 2 * a_tick));
+        one.release();
+        pass(200ms);
+    }
+}
+
 /// Clients outside the queue that are quicker do not cost a waiter its whole wait.
 // rule Q9
 BOOST_AUTO_TEST_CASE(waiter_whose_claim_was_refused_comes_back_in_front)
