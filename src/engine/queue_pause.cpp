@@ -24,8 +24,6 @@ constexpr std::chrono::hours longest_time_left{48};
 /// A waiter that leaves may have been handed the lock without hearing of it, and says so: the open window comes once too
 /// often rather than never (rule Q19).
 constexpr std::chrono::hours unknown_passage{24};
-/// A node that is passed over for longer than any wait.
-constexpr std::chrono::hours permanently{24};
 
 } // namespace
 
@@ -39,7 +37,7 @@ bool queue_pause::begin(pause_reason const& reason)
     window_ends_ = reason.not_before;
     handoff_.which = wanted_.awaited; // among several names (rule M7)
     type_ = &config().kind.in_queue();
-    passed_over_ = {};
+    refused_ = silent_ = {};
     return enter_somewhere();
 }
 
@@ -57,7 +55,7 @@ bool queue_pause::serve(waiter& next)
 
 bool queue_pause::enter_somewhere()
 {
-    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over_);
+    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over());
     if (!node || !prepare(*node))
         return false;
     node_ = *node;
@@ -135,8 +133,8 @@ remote_handoff const& queue_pause::take_handoff()
 void queue_pause::on_time()
 {
     core::instant const now = runtime_.loop().now();
-    if (core::reached(passed_over_until_, now))
-        passed_over_ = {};
+    if (core::reached(silent_until_, now))
+        silent_ = {};
     if (timing_.awaits_answer()) // for too long
         return pass_over_and_reenter();
     if (move_if_needed())
@@ -162,7 +160,7 @@ void queue_pause::on_nodes_changed()
 bool queue_pause::move_if_needed()
 {
     auto const before = round_number();
-    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over_);
+    auto const node = runtime_.registry.node_of(wanted_.lock(), wanted_.awaited_key(), passed_over());
     bool const gone = !nodes().at(node_).ensure_can_send_now() || position_lost();
     if (before != round_number()) // a node was found gone, and has moved the position already
         return true;
@@ -184,10 +182,12 @@ void queue_pause::reenter_queue()
 // rule Q17
 void queue_pause::pass_over_and_reenter()
 {
-    if (!position_lost())
-        pass_over(core::position_timing::refresh);
-    else if (nodes().at(node_).connection() == connection_ && runtime_.registry.may_call(node_))
-        pass_over(permanently); // or it polls there from now on (rule Q18)
+    if (!position_lost()) {
+        silent_.insert(node_);
+        silent_until_ = runtime_.loop().now() + core::position_timing::refresh;
+    } else if (nodes().at(node_).connection() == connection_ && runtime_.registry.may_call(node_)) {
+        refused_.insert(node_); // or it polls there from now on (rule Q18)
+    }
     reenter_queue();
 }
 
@@ -288,7 +288,7 @@ void queue_pause::on_entry_refused(node_answer const& got)
 {
     if (redis::is_error(got.reply.type)) {
         runtime_.registry.refused(got.node, wanted_.awaited_key(), got.reply);
-        pass_over(permanently); // the problem there may last
+        refused_.insert(node_); // the problem there may last
         return reenter_queue();
     }
     end();

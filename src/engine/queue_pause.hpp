@@ -85,10 +85,11 @@ private:
     void forget_call();
     void answer_call(std::string_view permits);
     void pass_over_and_reenter();
-    void pass_over(core::duration time)
+    [[nodiscard]] core::node_set passed_over() const
     {
-        passed_over_.insert(node_);
-        passed_over_until_ = runtime_.loop().now() + time;
+        core::node_set all = refused_;
+        all.insert(silent_);
+        return all;
     }
     void reenter_queue();
     [[nodiscard]] bool position_lost() const { return !runtime_.registry.stands(node_, connection_, polls_); }
@@ -107,8 +108,9 @@ private:
     std::string position_text_; ///< the position's text
     core::position_timing timing_;
     core::instant window_ends_;           ///< until then only unqueued clients may take the lock
-    core::node_set passed_over_;          ///< nodes that gave no answer in time, or an error
-    core::instant passed_over_until_;     ///< and may be asked again
+    core::node_set refused_;              ///< nodes that are not asked again in this wait
+    core::node_set silent_;               ///< nodes that gave no answer in time
+    core::instant silent_until_;          ///< and may be asked again
     core::node_set without_key_;          ///< nodes without a key while the queue node has one
     std::optional<std::uint64_t> told_{}; ///< how many stand before it
     std::uint32_t connection_ = 0;        ///< the position ends with it

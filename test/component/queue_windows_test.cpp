@@ -76,6 +76,24 @@ BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
 
+/// Also if the next node refuses the queue, which is not asked again.
+// rule Q17
+BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again_after_another_has_refused)
+{
+    line_up(2);
+    std::size_t const first = where();
+    say(node_after(first), {"SET", "seat:redlock-queue", "other data"});
+    contender& late = add();
+    late.lock->try_acquire([&](error_code ec, lease) { late.ended = ec; }); // connects
+    pass(100ms);
+    net.between(2, first).latency = 2 * claim_window;
+    late.acquire();
+    pass(claim_window + 10 * one_way);
+    net.between(2, first).latency = one_way;
+    pass(46s);
+    BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
+}
+
 /// If nobody handed the lock on, the next waiter waits for half a window before it asks.
 // rule T3
 BOOST_AUTO_TEST_CASE(silent_waiter_costs_half_as_much_again_when_lock_is_released_without_queue)
