@@ -75,6 +75,8 @@ public:
 
     /// Takes over the renewal by another lease, whose key is this one's, too (rule S18).
     void follow(lease_machine const& renewer);
+    /// A renewal by the other lease has failed: nodes that do not hold the key do not hold it for this lease either.
+    void see_as(lease_machine const& renewer) { seen_ = renewer.seen_; }
     /// The other lease ends, and this one renews the key from now on. A round that is under way is forgotten.
     void become_renewer(lease_machine const& former);
     /// The other lease has lost the key.

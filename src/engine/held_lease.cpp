@@ -124,7 +124,8 @@ void held_lease::expire()
     if (extension_awaited())
         return start_extension();
     core::instant const now = on().loop().now();
-    if (auto const ends = kept().round_ends(lock().config->node_timeout); ends && core::reached(*ends, now))
+    auto const ends = kept().round_ends(lock().config->node_timeout);
+    if (ends && core::reached(*ends, now) && !kept().lost_at(now))
         return time_out_extension();
     if (wants_watch() && began_ + before_watching <= now.boot)
         start_watching();

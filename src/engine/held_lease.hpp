@@ -183,6 +183,7 @@ private:
     void become_renewer(held_lease& before);
     void pass_renewal();
     void follow();
+    void follow_in_vain(boost::system::error_code);
     [[nodiscard]] boost::intrusive_ptr<reader_group> end_group();
     void lose_with(held_lease const& renewer);
 
@@ -265,7 +266,8 @@ private:
     /// No deletion is owed: the keys are being deleted, stay on purpose, or belong to another lease.
     bool deletion_settled_ : 1 = false;
     bool begun_ : 1 = false;
-    bool shut_down_ : 1 = false; ///< ended by its client's end
+    bool shut_down_ : 1 = false;      ///< ended by its client's end
+    bool extension_owed_ : 1 = false; ///< a round has to begin, also if no operation waits for it
     bool downgraded_ : 1 = false;
     std::atomic<std::uint32_t> references_{0};
     std::variant<keeping, releasing> stage_;

@@ -45,15 +45,17 @@ loss_cause held_lease::find_cause() const
 
 void held_lease::lose()
 {
-    if (follows() && kept().cause() != core::lease_machine::loss::hold_ended)
+    bool const shares = follows() && kept().cause() != core::lease_machine::loss::hold_ended;
+    if (shares)
         history_.share(lock().key->tables(), renewer().history_); // which is over in this moment, too
-    auto const ended = end_group();
     core::instant const now = on().loop().read_clock();
+    auto const& last = (shares ? renewer() : *this).kept();
+    auto const silent = last.silent();
+    auto const late_by = last.late_by(last.round_ends(lock().config->node_timeout), now);
+    auto const ended = end_group();
     loss_cause const why = find_cause();
-    auto const late = why == loss_cause::expired
-                          ? kept().late_by(kept().round_ends(lock().config->node_timeout), now)
-                          : core::duration::zero();
-    history_.close(lock().key->tables(), facts(), kept().silent(), late, now);
+    auto const late = why == loss_cause::expired ? late_by : core::duration::zero();
+    history_.close(lock().key->tables(), facts(), silent, late, now);
     publish_cause(why);
     show(lease_state::lost);
     tell_loss();
@@ -238,10 +240,10 @@ bool held_lease::wait_for_nodes()
     core::duration const waited = on().loop().now().boot - began_;
     core::duration const patience =
         nodes().has_majority(lock()) ? lock().config->node_timeout : on().its.settings().connect_timeout;
-    bool const waits = nodes().awaits_voters(lock()) && waited < patience;
-    if (waits)
+    extension_owed_ = nodes().awaits_voters(lock()) && waited < patience;
+    if (extension_owed_)
         on().loop().schedule_after(*this, look_again);
-    return waits;
+    return extension_owed_;
 }
 
 } // namespace redlock::detail

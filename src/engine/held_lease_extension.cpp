@@ -107,12 +107,11 @@ void held_lease::extend(wait_op& w)
         renewer().start_extension();
 }
 
-/// Does an operation wait for a round that has not begun? The operation came during the last round, or before the nodes were
-/// connected.
+/// Has a round to begin? An operation came during the last round, or before the nodes were connected.
 bool held_lease::extension_awaited() const
 {
-    return !follows() && !kept().extending() &&
-           std::ranges::any_of(waiting_, [](wait_op const& w) { return !w.waits_for_the_end(); });
+    auto const waits = [](wait_op const& w) { return !w.waits_for_the_end(); };
+    return !follows() && !kept().extending() && (extension_owed_ || std::ranges::any_of(waiting_, waits));
 }
 
 /// Operations that wait for the end go on waiting. One that came too late for this round waits for the next one.
@@ -133,6 +132,7 @@ void held_lease::start_extension()
     if (end_if_expired() || (!kept().confirmed_once() && wait_for_nodes()) ||
         over()) // which an observer may decide
         return;
+    extension_owed_ = false;
     core::instant const now = on().loop().now();
     if (!core::if_memory_allows([&] { kept().open_round(now); })) {
         if (kept().renewal_planned())

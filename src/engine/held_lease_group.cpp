@@ -89,8 +89,8 @@ bool held_lease::leave_group()
     return true;
 }
 
-/// Becomes the member that renews the key. If a round is open, a new one starts, because the answers to the open round go to
-/// the former member.
+/// Becomes the member that renews the key. If a round is open, a new one starts in the next turn, because the answers to the
+/// open round go to the former member. More members may leave in this turn.
 void held_lease::become_renewer(held_lease& before)
 {
     bool const extending = before.kept().extending();
@@ -99,7 +99,8 @@ void held_lease::become_renewer(held_lease& before)
     lock().key->renewed_by(before, *this);
     if (before.group_) // it stays
         before.kept().follow(kept());
-    extending ? start_extension() : schedule();
+    extension_owed_ = extending;
+    schedule();
 }
 
 /// Passes the renewal to a follower that may renew, if there is one.
@@ -120,8 +121,15 @@ void held_lease::tell_followers(boost::system::error_code result)
         return;
     for (auto i = group->members.size(); i > 1; i = std::min(i - 1, group->members.size())) {
         held_lease& each = *group->members[i - 1]; // in whose place comes the last if it leaves
-        result ? each.finish_extension(result) : each.follow();
+        result ? each.follow_in_vain(result) : each.follow();
     }
+}
+
+void held_lease::follow_in_vain(boost::system::error_code why)
+{
+    kept().see_as(renewer().kept());
+    show_votes();
+    finish_extension(why);
 }
 
 void held_lease::follow()

@@ -128,7 +128,7 @@ void lease_history::close(std::mutex& guard, core::lease_facts const& known, cor
                           core::duration late, core::instant now) noexcept
 {
     std::scoped_lock const held(guard);
-    if (!open(known))
+    if (!open(known) || record_->ended != core::instant{}) // shared, and told by another
         return;
     record& told = *record_;
     told.ended = now;

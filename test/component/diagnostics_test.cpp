@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "component/held_clock.hpp"
 #include "component/scripted_cluster.hpp"
+#include "kit/text.hpp"
 
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
@@ -92,6 +93,23 @@ BOOST_AUTO_TEST_CASE(loss_explanation_names_thread_that_did_not_read_answers)
     BOOST_TEST(explained(errc::lease_lost) ==
                "lock \"seat:42\" lost (expired): this client's thread was late by "
                "580.0 s; last confirmed 600.0 s ago");
+}
+
+/// The round's end passed in the same moment: it is no failure of the nodes.
+BOOST_AUTO_TEST_CASE(loss_that_the_timer_finds_names_thread_that_did_not_read_answers)
+{
+    auto quick = terms;
+    quick.node_timeout = 20ms;
+    acquire(quick);
+    expect_everywhere("EVAL", silence());
+    auto const result = std::make_shared<outcome>();
+    held.extend(keeps_outcome{result});
+    run_until_all_is_said();
+    clock.advance(terms.ttl);
+    run_until(context, [&] { return result->done(); });
+    BOOST_TEST(result->ec == errc::lease_lost);
+    BOOST_TEST(contains(explained(errc::lease_lost), "this client's thread was late by"));
+    BOOST_TEST(seen->count(lease_event::kind::renewal_failed) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(loss_explanation_lists_last_answer_of_each_node)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Readers and writers as their clients see them (docs/protocol.md, rules S1 to S18), in simulated time.
 #include "component/shared_fixture.hpp"
+#include "kit/text.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -305,6 +306,50 @@ BOOST_AUTO_TEST_CASE(reader_that_wins_a_vote_ends_the_passage)
     one.release();
     (void)until_granted(writer);
     BOOST_TEST(!left_free);
+}
+
+// rule S18
+BOOST_AUTO_TEST_CASE(readers_that_leave_during_an_extension_start_no_others)
+{
+    contender& one = add();
+    auto held = read_often(one, 100);
+    auto const before = commands;
+    held.front().extend([](error_code) {});
+    pass(one_way);
+    held.clear();
+    pass(1s);
+    BOOST_TEST(commands - before <= 6U); // the extension, and the release
+    check_that_no_key_is_left();
+}
+
+/// What is known of the loss of their key.
+// rule S18
+BOOST_AUTO_TEST_CASE(readers_are_told_that_their_thread_was_late)
+{
+    options.ttl = 1s;
+    contender& one = add();
+    auto held = read_often(one, 3);
+    one.process.pause_until(time.now() + 3s);
+    pass(3s);
+    pass(100ms);
+    for (lease const& each : held)
+        BOOST_TEST(contains(each.explain(errc::lease_lost).what(), "this client's thread was late by"),
+                   each.explain(errc::lease_lost).what());
+}
+
+// rule S18
+BOOST_AUTO_TEST_CASE(votes_of_readers_fall_with_the_nodes)
+{
+    contender& one = add();
+    auto held = read_often(one, 2);
+    net.kill(1);
+    net.kill(2);
+    std::optional<error_code> extended;
+    held[1].extend([&](error_code ec) { extended = ec; });
+    pass(2s);
+    BOOST_TEST((extended == errc::no_quorum));
+    BOOST_TEST(held[1].votes() == held[0].votes());
+    BOOST_TEST(held[1].votes() == 1U);
 }
 
 // rule S18
