@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(readers_that_leave_during_an_extension_start_no_others)
     check_that_no_key_is_left();
 }
 
-/// What is known of the loss of their key.
+/// Each of them knows why the key was lost.
 // rule S18
 BOOST_AUTO_TEST_CASE(readers_are_told_that_their_thread_was_late)
 {
