@@ -355,6 +355,25 @@ BOOST_AUTO_TEST_CASE(vote_that_waits_for_a_connection_is_given_back_with_the_lea
     }
 }
 
+/// And then for its answer.
+// rule P4
+BOOST_AUTO_TEST_CASE(vote_that_waited_for_a_connection_is_given_back_before_its_answer)
+{
+    std::size_t const late = (where_all_meet() + 1) % 3;
+    options.renew = false;
+    occupy(where_all_meet(), "0");
+    for (unsigned i = 0; i != 8; ++i) {
+        contender& one = add();
+        net.between(i, late).latency = 20ms;
+        auto const permit = begin_to_want(pool(one, 2));
+        (void)until([&] { return one.locks->node_table()[late].state == node_state::ready; });
+        BOOST_TEST_REQUIRE(permit->held.valid());
+        permit->held = {};
+        pass(1s);
+        BOOST_TEST(!on(late, "seat").has_value());
+    }
+}
+
 // rule Q14
 BOOST_AUTO_TEST_CASE(first_answer_chooses_if_the_queue_node_is_silent)
 {
