@@ -280,7 +280,8 @@ core::duration leader_watch::pause_between_questions() const
         auto const interval = runtime_.its.settings().terms[i].check_interval;
         if (interval != core::duration::zero())
             pause = std::min(pause, interval);
-        if (nodes().at(i).state() == node_state::ready && !nodes().at(i).may_track())
+        bool const asked = found_[i].connection == nodes().at(i).connection();
+        if (nodes().at(i).state() == node_state::ready && asked && !nodes().at(i).tracks())
             ++deaf;
     }
     return deaf == 0 ? pause : std::min<core::duration>(pause, lock_->config->options.retry.max_delay);

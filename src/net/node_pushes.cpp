@@ -99,12 +99,26 @@ bool node::only_pushes(std::string_view rest)
     return rest.empty();
 }
 
+namespace {
+
+/// A lack of memory ends, and so does a long script. Redis 8 refuses SUBSCRIBE while it is out of memory.
+service after_refusal(redis::resp_node const& reply)
+{
+    auto const error = redis::is_error(reply.type) ? redis::classify(reply.text) : server_error::none;
+    bool const for_now = error == server_error::oom || error == server_error::busy;
+    return for_now ? service::off : service::refused;
+}
+
+} // namespace
+
+/// A listener would ask a busy server again at once. The next question to the node asks for tracking, too.
 void node::on_tracking(redis::resp_node const& reply)
 {
     if (!redis::is_error(reply.type))
         return;
-    tracking_ = service::refused;
-    listener_.on_tracking_refused(index_, reply);
+    tracking_ = after_refusal(reply);
+    if (tracking_ == service::refused)
+        listener_.on_tracking_refused(index_, reply);
 }
 
 /// Granted with a push: any other answer may leave the channel unheard permanently.
@@ -112,10 +126,8 @@ void node::on_subscription(redis::resp_node const& reply)
 {
     if (reply.type == redis::resp_type::push)
         return;
-    // Redis 8 refuses it while it is out of memory, and that ends.
-    bool const for_now = redis::is_error(reply.type) && redis::classify(reply.text) == server_error::oom;
     if (subscription_ == service::asked)
-        subscription_ = for_now ? service::off : service::refused;
+        subscription_ = after_refusal(reply);
     listener_.on_subscription_refused(index_, "SUBSCRIBE", reply);
 }
 
@@ -125,7 +137,7 @@ void node::on_publication(redis::resp_node const& reply)
 {
     if (!redis::is_error(reply.type))
         return;
-    subscription_ = service::refused;
+    subscription_ = after_refusal(reply);
     listener_.on_subscription_refused(index_, "PUBLISH", reply);
 }
 

@@ -21,7 +21,7 @@ std::string library_version()
 bool ends_connection(server_error error) noexcept
 {
     return error == server_error::wrongpass || error == server_error::loading ||
-           error == server_error::max_clients || error == server_error::denied;
+           error == server_error::busy || error == server_error::max_clients || error == server_error::denied;
 }
 
 bool may_repeat_arguments(server_error error) noexcept

@@ -360,6 +360,37 @@ BOOST_FIXTURE_TEST_CASE(subscription_refused_for_want_of_memory_is_asked_for_aga
     BOOST_TEST(told.refusals.size() == 1U);
 }
 
+/// A server that runs a long script refuses everything until that ends.
+BOOST_FIXTURE_TEST_CASE(busy_server_is_asked_again_in_the_same_connection, connected_fixture)
+{
+    server.expect("CLIENT", reply(canned::busy))
+        .expect("SUBSCRIBE", reply(canned::busy))
+        .expect("SET", reply(canned::ok))
+        .expect("PUBLISH", reply(canned::busy));
+    for (int i = 0; i != 2; ++i) {
+        node.track();
+        subscribe();
+        BOOST_TEST(!node.subscribed());
+        BOOST_TEST(node.may_subscribe());
+        BOOST_TEST(node.tracks() == (i != 0));
+        BOOST_TEST(node.may_track());
+    }
+    subscribe();
+    BOOST_TEST(node.subscribed());
+    BOOST_TEST(told.refusals.size() == 2U);
+    BOOST_TEST(server.accepted() == 1U);
+}
+
+/// A waiter that hears of it would ask at once, and again.
+BOOST_FIXTURE_TEST_CASE(group_is_not_told_that_a_busy_server_does_not_track, group_fixture)
+{
+    server.expect("CLIENT", reply(canned::busy));
+    nodes->at(0).track();
+    run_until(context, [&] { return !nodes->at(0).tracks(); });
+    BOOST_TEST(told().empty());
+    BOOST_TEST(nodes->at(0).may_track());
+}
+
 /// Commands before the subscription are answered by something else.
 BOOST_FIXTURE_TEST_CASE(subscription_push_answers_no_earlier_command, connected_fixture)
 {

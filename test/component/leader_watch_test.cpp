@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -402,6 +403,22 @@ BOOST_AUTO_TEST_CASE(nodes_that_do_not_tell_of_changes_are_asked)
 {
     for (std::size_t n = 0; n != net.size(); ++n)
         net.at(n).redis.is.resp3 = false;
+    participant& observer = add_observer();
+    proclaim_everywhere(2048, "1 a");
+    (void)until([&] { return observer.told.size() == 1; }, options.retry.max_delay + 4 * round_trip);
+    BOOST_TEST(last_told(observer) == "2048 a");
+}
+
+// rule EL5
+BOOST_AUTO_TEST_CASE(node_that_was_too_busy_to_track_is_asked)
+{
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).garble = [busy = true](auto, std::string said) mutable {
+            bool const tracks = said.starts_with("+OK\r\n"); // the answers of a handshake begin with HELLO's
+            if (tracks && std::exchange(busy, false))
+                return "-BUSY Redis is busy running a script.\r\n" + said.substr(5);
+            return said.find("invalidate") == said.npos ? said : std::string();
+        };
     participant& observer = add_observer();
     proclaim_everywhere(2048, "1 a");
     (void)until([&] { return observer.told.size() == 1; }, options.retry.max_delay + 4 * round_trip);

@@ -157,6 +157,7 @@ BOOST_AUTO_TEST_CASE(handshake_with_busy_or_loading_server_fails)
         {"-ERR max number of clients reached\r\n", server_error::max_clients},
         {"-LOADING Redis is loading the dataset in memory\r\n", server_error::loading},
         {"-DENIED Redis is running in protected mode\r\n", server_error::denied},
+        {canned::busy, server_error::busy},
     };
     for (auto const& row : rows) {
         auto const words = row.wire.substr(1, row.wire.size() - 3);
@@ -166,6 +167,10 @@ BOOST_AUTO_TEST_CASE(handshake_with_busy_or_loading_server_fails)
             peer.replies({row.wire}).has_failed(row.error, words);
         }
         conversation{{}}.sends({"HELLO 3"}).replies({hello_ok, row.wire}).has_failed(row.error, words);
+        conversation{{}}
+            .sends({"HELLO 3"})
+            .replies({hello_ok, ok, ok, row.wire})
+            .has_failed(row.error, words);
     }
 }
 
