@@ -156,6 +156,8 @@ void node::on_info(redis::resp_node const& reply)
     redis::server_facts now = facts_;
     if (!redis::is_error(reply.type))
         now.info = redis::parse_info(reply.text);
+    else if (facts_.info)
+        return down(node_result::unreachable, "INFO is not answered any more");
     if (!redis::can_write(now) || redis::incarnation(now) != incarnation_)
         down(node_result::unreachable, "the replicas of its group have changed");
 }

@@ -73,6 +73,7 @@ private:
     {
         auto made = std::make_shared<net::peer>();
         made->where = std::move(where);
+        made->handshake.group = !made->where.group.empty();
         made->connect_timeout = std::chrono::seconds{20};
         return made;
     }

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "component/lone_node.hpp"
 #include "component/scripted_cluster.hpp"
+#include "component/scripted_node.hpp"
 #include "component/separate_node.hpp"
+#include "redis/url.hpp"
 
 #include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+#include <variant>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -67,6 +74,31 @@ BOOST_AUTO_TEST_CASE(half_reply_is_forgotten_with_its_connection)
     run_until(three.context, [&] { return second->granted.votes() == 3; });
     BOOST_TEST(first->granted.votes() == 2U);
     BOOST_TEST(broken.accepted() == 2U);
+}
+
+/// The connection shows no more whether its replicas had another master.
+// rule N8
+BOOST_AUTO_TEST_CASE(master_of_group_that_hides_its_state_is_connected_anew)
+{
+    asio::io_context context;
+    scripted_node both(context); // Sentinel and master
+    auto const port = both.url().substr(both.url().rfind(':') + 1);
+    auto const told = "*2\r\n" + bulk("127.0.0.1") + bulk(port);
+    auto const count = "*2\r\n" + bulk("num-slaves") + bulk("0");
+    constexpr std::string_view hidden = "-NOPERM this user has no permissions to run the 'info' command\r\n";
+    both.expect("SENTINEL", reply(told))
+        .expect("SENTINEL", reply(count))
+        .expect("INFO", reply(info_reply({})))
+        .expect("INFO", reply(hidden))
+        .expect("SENTINEL", reply(told))
+        .expect("SENTINEL", reply(count));
+    auto const where = redis::parse_url("redis+sentinel://127.0.0.1:" + port + "/group");
+    lone_node alone(context, std::get<redis::endpoint>(where), {50ms, 50ms, 20s, 50ms});
+    alone.node.keep_connected(true);
+    run_until(context, [&] { return both.count("INFO") == 3; });
+    BOOST_TEST(both.count("SENTINEL") == 4U);
+    BOOST_TEST(both.surprises().empty());
+    alone.node.close();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
