@@ -46,6 +46,15 @@ void configure(socket& s, bool keep_alive)
     s.set_option(asio::socket_base::keep_alive(keep_alive), ignored);
 }
 
+/// If no server listens on a port that the system also gives to near ends, the near end can get that very port. TCP then
+/// opens the connection.
+bool met_itself(socket const& s)
+{
+    error_code ec;
+    auto const near = s.local_endpoint(ec);
+    return !ec && s.remote_endpoint(ec) == near && !ec;
+}
+
 } // namespace
 
 void socket_stream::connect(endpoint const& address, bool keep_alive, resumption done)
@@ -60,6 +69,10 @@ void socket_stream::connect(endpoint const& address, bool keep_alive, resumption
                                         done = std::move(done)](error_code failed) mutable {
         if (!failed && !transport().is_open()) // interrupted
             failed = asio::error::timed_out;
+        if (!failed && !local && met_itself(transport())) {
+            interrupt();
+            failed = asio::error::connection_refused;
+        }
         if (!failed && !local)
             configure(transport(), keep_alive);
         done(failed);

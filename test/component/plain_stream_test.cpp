@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// A connection without TLS.
+#include "kit/patience.hpp"
+#include "net/coroutine.hpp"
+#include "net/leaf/socket_stream.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address_v4.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+/// The system gives its near end this port.
+class stream_from final : public net::socket_stream {
+public:
+    stream_from(asio::io_context& context, tcp::endpoint const& near) : socket_(context), near_(near) {}
+
+    net::socket& transport() override
+    {
+        if (socket_.is_open() && !bound_) {
+            bound_ = true;
+            socket_.bind(near_);
+        }
+        return socket_;
+    }
+    void handshake(net::resumption) override {}
+    void read(asio::mutable_buffer, net::resumption) override {}
+    void write(asio::const_buffer, net::resumption) override {}
+    void start_read(asio::mutable_buffer) override {}
+    void flush(std::string&) override {}
+    void finish(std::string) override {}
+
+private:
+    net::socket socket_;
+    tcp::endpoint near_;
+    bool bound_ = false;
+};
+
+tcp::endpoint nobody(asio::io_context& context)
+{
+    return tcp::acceptor(context, {asio::ip::address_v4::loopback(), 0}, false).local_endpoint();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plain_stream)
+
+/// If no server listens, a connection from the very port that is wanted meets itself, and TCP opens it.
+// rule N2
+BOOST_AUTO_TEST_CASE(connection_to_itself_is_refused)
+{
+    asio::io_context context;
+    auto const where = nobody(context);
+    auto const one = std::make_shared<stream_from>(context, where);
+    net::completion told;
+    one->connect(where, true, {told, nullptr});
+    run_until(context, [&] { return told.done; });
+    BOOST_TEST(told.ec == asio::error::connection_refused);
+    BOOST_TEST(!one->transport().is_open());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
