@@ -89,9 +89,6 @@ void secure(net::peer& peer, tls_settings const& common, net::machine& on)
     // For a group it is the host of the server that is connected to.
     std::string const host = peer.where.group.empty() ? peer.where.host : std::string();
     peer.server_name = settings.server_name.empty() ? host : settings.server_name;
-    if (peer.server_name.ends_with(
-            '.')) // the root's dot is no part of the name in SNI (RFC 6066, 3) or a certificate
-        peer.server_name.pop_back();
     peer.verify = !settings.insecure;
 }
 

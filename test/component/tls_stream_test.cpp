@@ -66,23 +66,25 @@ struct reader final : net::stream_listener {
 
 struct tls_stream_fixture {
     certificates papers;
+    tls_files own;
     asio::io_context context;
     ssl::context theirs{ssl::context::tls_server};
     std::shared_ptr<net::stream> client;
     std::unique_ptr<ssl::stream<local_socket>> server;
 
-    tls_stream_fixture()
+    tls_stream_fixture() : tls_stream_fixture("DNS:localhost", "localhost") {}
+    tls_stream_fixture(std::string const& certified, std::string const& wanted)
+        : own(papers.authority.issue_server({certified}))
     {
-        theirs.use_certificate_chain_file(papers.server.certificate);
-        theirs.use_private_key_file(papers.server.key, ssl::context::pem);
+        theirs.use_certificate_chain_file(own.certificate);
+        theirs.use_private_key_file(own.key, ssl::context::pem);
         local_socket near(context);
         local_socket far(context);
         asio::local::connect_pair(near, far);
         server = std::make_unique<ssl::stream<local_socket>>(std::move(far), theirs);
         net::error_code ec;
-        client =
-            net::make_tls_stream(std::move(near), net::make_tls_context({.ca_file = papers.authority.file()}),
-                                 "localhost", true, ec);
+        client = net::make_tls_stream(
+            std::move(near), net::make_tls_context({.ca_file = papers.authority.file()}), wanted, true, ec);
         BOOST_REQUIRE(!ec);
         shake_hands();
     }
@@ -186,6 +188,21 @@ BOOST_AUTO_TEST_CASE(last_words_follow_what_waits)
     client->finish("farewell");
     BOOST_TEST((read_by_server(text.size() + 8) == text + "farewell"));
     BOOST_TEST(ours.writable == 0);
+}
+
+/// A Sentinel may name servers so. Neither a dot at the end nor a zone is part of a certificate's name.
+// rule N8
+BOOST_AUTO_TEST_CASE(name_in_certificate_has_no_final_dot_and_no_zone)
+{
+    for (std::string const wanted : {"localhost.", "fe80::1%1"}) {
+        BOOST_TEST_CONTEXT(wanted)
+        {
+            std::string const certified = wanted == "localhost." ? "DNS:localhost" : "IP:fe80::1";
+            tls_stream_fixture const fresh(certified, wanted); // shakes hands
+            fresh.client->close();
+        }
+    }
+    client->close();
 }
 
 /// The bytes are there already, but the listener does not hear of them any more.

@@ -54,12 +54,17 @@ tls_session::result tls_session::handshake()
     return judge(SSL_do_handshake(ssl_.get()));
 }
 
-/// OpenSSL itself compares the names, so that its verdict says what did not match.
-error_code tls_session::expect(std::string const& server_name, bool verify)
+/// OpenSSL itself compares the names, so that its verdict says what did not match. Neither the root's dot (RFC 6066,
+/// section 3) nor the zone of an address is part of a name in SNI or in a certificate.
+error_code tls_session::expect(std::string server_name, bool verify)
 {
     SSL* const ssl = ssl_.get();
     ERR_clear_error();
+    if (server_name.ends_with('.'))
+        server_name.pop_back();
     bool const numeric = is_numeric(server_name);
+    if (numeric)
+        server_name = server_name.substr(0, server_name.find('%'));
     if (!numeric && SSL_set_tlsext_host_name(ssl, server_name.c_str()) != 1)
         return last_error();
     SSL_set_verify(ssl, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);

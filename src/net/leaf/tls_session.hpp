@@ -21,7 +21,7 @@ public:
     explicit tls_session(SSL_CTX* context);
 
     /// The server's certificate must be for this name, which is also sent as SNI unless it is a numeric address.
-    [[nodiscard]] error_code expect(std::string const& server_name, bool verify);
+    [[nodiscard]] error_code expect(std::string server_name, bool verify);
 
     /// The result of a step. Neither done nor an error: more bytes of the peer are needed.
     struct result {
