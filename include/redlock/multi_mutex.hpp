@@ -44,7 +44,8 @@ class REDLOCK_EXPORT multi_mutex : public any_lock {
 public:
     /// The names come in any order. One that is given twice counts once.
     /// \throws lock_error `errc::misconfigured`: no name, or more than 64; a name or an option that `mutex` does not take;
-    ///         with `admission_settings::allow_cluster_node`, names without one common hash tag
+    ///         names that have more than 10 240 bytes together, each with `config::key_prefix`; with
+    ///         `admission_settings::allow_cluster_node`, names without one common hash tag
     /// \throws std::bad_alloc
     multi_mutex(client& owner, std::span<std::string const> names, lock_options options = {});
     /// The same of names that are listed in braces. g++ 12 compiles no such list inside `co_await`: give the lock a

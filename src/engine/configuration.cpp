@@ -425,8 +425,14 @@ void check(std::vector<std::string_view> const& names, all_options const& option
     require(!names.empty(), "a lock of several names has none");
     require(names.size() <= kind::most_names, "a lock of several names has " + std::to_string(names.size()) +
                                                   " of them, more than " + std::to_string(kind::most_names));
-    for (std::string_view const name : names)
+    std::size_t together = 0;
+    for (std::string_view const name : names) {
         check(name, options, type, client);
+        together += client.key_prefix.size() + name.size();
+    }
+    require(together <= kind::longest_names, "the names of a lock have " + std::to_string(together) +
+                                                 " bytes together, each with its key prefix; the most is " +
+                                                 std::to_string(kind::longest_names));
     if (allows_cluster(client))
         check_hash_tags(names, client);
 }

@@ -124,8 +124,8 @@ public:
                has_capacity() && terms_.longest_silence == core::duration::zero();
     }
 
-    /// More than is ever appended without asking for room again: the longest script, the marker's script, and a
-    /// leader's extension, with the longest names and value.
+    /// More than is ever appended without asking for room again: the longest script, the marker's script, a
+    /// leader's extension, and a command on several names, with the longest names and value.
     static constexpr std::size_t spare_output = redis::longest_script + std::size_t{16} * 1024;
 
     /// To send a command, append its bytes to `output()`, then call `expect`. Only after `ensure_can_send()`.

@@ -2,12 +2,18 @@
 // Several names locked at once (docs/protocol.md, rules M1 to M7).
 #include "component/multi_fixture.hpp"
 #include "core/rendezvous.hpp"
+#include "kind/kind.hpp"
+#include "kind/multi.hpp"
 #include "kit/text.hpp"
+#include "net/node.hpp"
+#include "redis/script.hpp"
 #include <redlock/election.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace redlock::test {
@@ -405,6 +411,51 @@ BOOST_AUTO_TEST_CASE(set_that_cannot_be_is_refused_when_it_is_made)
     refused(many, "has 65 of them, more than 64");
     many.pop_back();
     BOOST_TEST(multi_mutex(*one.locks, many).names().size() == 64U);
+    names long_ones;
+    for (char c = 'a'; c != 'a' + 20; ++c)
+        long_ones.emplace_back(512, c);
+    BOOST_TEST(multi_mutex(*one.locks, long_ones).names().size() == 20U);
+    long_ones.push_back("z");
+    refused(long_ones, "have 10241 bytes together, each with its key prefix; the most is 10240");
+}
+
+// rule M1
+BOOST_AUTO_TEST_CASE(names_are_measured_with_their_prefix)
+{
+    settings.key_prefix = std::string(512, 'p');
+    contender& one = add();
+    names some;
+    for (char c = 'a'; c != 'a' + 20; ++c)
+        some.emplace_back(1, c);
+    BOOST_CHECK_THROW(multi_mutex(*one.locks, some), lock_error);
+    some.pop_back();
+    BOOST_TEST(multi_mutex(*one.locks, some).names().size() == 19U);
+}
+
+/// No part of a command is appended without memory for all of it.
+// rule M1
+BOOST_AUTO_TEST_CASE(command_on_the_longest_names_fits_into_the_spare_memory)
+{
+    names const longest(kind::most_names, std::string(kind::longest_names / kind::most_names, 'x'));
+    std::string const nonce(32, 'a');
+    std::string const owners(kind::most_names * nonce.size(), 'b');
+    kind::command_arguments const args{.key = {{}, {}, longest},
+                                       .nonce = nonce,
+                                       .number = std::uint64_t{1} << 43U,
+                                       .previous_owner = owners,
+                                       .queue = {.time = 24h}};
+    for (auto const* const type : {&kind::multi, &kind::fenced_multi})
+        for (std::size_t i = 0; i != kind::request_count; ++i) {
+            auto const what = static_cast<kind::request>(i);
+            if (!type->script(what))
+                continue;
+            std::string out;
+            type->make_commands(std::string(512, 'p'), {24h, 24h})
+                ->append(out, what, args, redis::script_form::text);
+            if (type->marks(what))
+                kind::append_marker(out, std::string(96, 'm'));
+            BOOST_TEST(out.size() <= net::node::spare_output, i << ": " << out.size());
+        }
 }
 
 /// The queue of a name may be a key that the user has no right to.
