@@ -16,7 +16,12 @@
 #include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -188,6 +193,34 @@ BOOST_AUTO_TEST_CASE(last_words_follow_what_waits)
     client->finish("farewell");
     BOOST_TEST((read_by_server(text.size() + 8) == text + "farewell"));
     BOOST_TEST(ours.writable == 0);
+}
+
+// rule A3
+BOOST_AUTO_TEST_CASE(forked_child_leaves_last_words_to_the_parent)
+{
+    std::string const text = long_text();
+    client->finish(text); // more than a socket holds
+    context.notify_fork(asio::io_context::fork_prepare);
+    pid_t const child = ::fork();
+    if (child == 0) {
+        context.notify_fork(asio::io_context::fork_child);
+        context.restart();
+        context.run_for(std::chrono::seconds{1});
+        ::_exit(0);
+    }
+    context.notify_fork(asio::io_context::fork_parent);
+    BOOST_TEST_REQUIRE(child > 0);
+    std::string into(text.size(), ' ');
+    std::size_t bytes = 0;
+    server->next_layer().non_blocking(true);
+    for (bool over = false; !over;) {
+        over = ::waitpid(child, nullptr, WNOHANG) != 0;
+        net::error_code ec;
+        while (!ec)
+            bytes += server->next_layer().read_some(asio::buffer(into), ec);
+    }
+    BOOST_TEST(bytes != 0U);
+    BOOST_TEST(bytes < text.size());
 }
 
 /// A Sentinel may name servers so. Neither a dot at the end nor a zone is part of a certificate's name.
