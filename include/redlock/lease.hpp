@@ -190,7 +190,8 @@ public:
     /// \par Completion signature
     /// `void(boost::system::error_code)`
     /// \par Errors
-    /// `errc::lease_lost`: it was lost before; the remaining keys are removed nevertheless.
+    /// `errc::lease_lost`: it was lost before; the remaining keys are removed nevertheless, unless `change_nodes` has
+    /// completed since the lock was acquired.
     /// `errc::no_quorum`: no majority confirmed; the key may stay for the rest of its TTL.
     /// `errc::released`: it was released before. `errc::shut_down`, `errc::empty_lease`, `errc::forked`.
     /// \par Cancellation

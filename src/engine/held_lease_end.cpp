@@ -60,8 +60,6 @@ void held_lease::lose()
     show(lease_state::lost);
     tell_loss();
     stop_watching();
-    if (on().life.retired()) // with its last lease it ends
-        delete_keys();
     end(errc::lease_lost);
     for (std::size_t i = 1; ended && i != ended->members.size(); ++i)
         ended->members[i]->lose_with(*this);

@@ -114,7 +114,6 @@ public:
         return retired_ && under_way_ == 0 && operations_.empty() &&
                expected_leases_.load(std::memory_order_relaxed) == 0;
     }
-    [[nodiscard]] bool retired() const { return retired_; }
     /// Any thread. A lease was adopted. It begins with its first operation.
     void expect_lease() { expected_leases_.fetch_add(1, std::memory_order_relaxed); }
     /// The adopted lease has begun.
