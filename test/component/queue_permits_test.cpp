@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(permits_are_given_to_the_first_that_there_are_enough_for)
     BOOST_TEST(enter('d', 'p', 1, 3) == "LINE # 1 PERMITS");
     BOOST_TEST(vote('e', {.limit = 3}) == "QUEUED");
     BOOST_TEST(give_up('a', "0 1") == "2");
-    BOOST_TEST(heard('c') == "take ME 17 a 0 1");
+    BOOST_TEST(heard('c') == "first ME #, take ME 17 a 0 1");
     BOOST_TEST(heard('d') == "first ME #");
     BOOST_TEST(vote('c', 'p', 'a', {.count = 2, .limit = 3, .exact = "0 1"}) == "GIVEN 1 0 1");
     BOOST_TEST(give_up('b', "2") == "2");
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(nobody_passes_the_first_request)
     BOOST_TEST(give_up('d', "1") == "1");
     BOOST_TEST(heard('s').empty());
     BOOST_TEST(give_up('e', "2") == "2");
-    BOOST_TEST(heard('b') == "take ME 17 e 0 1 2");
+    BOOST_TEST(heard('b') == "first ME #, take ME 17 e 0 1 2");
     BOOST_TEST(give_up('f', "3") == "2");
     BOOST_TEST(heard('s').ends_with("take ME 17 f 3"));
     BOOST_TEST(heard('t') == "first ME #");
@@ -300,6 +300,34 @@ BOOST_AUTO_TEST_CASE(dead_requests_are_passed)
     BOOST_TEST(give_up('c', "") == "2");
     BOOST_TEST(heard('e').ends_with("take ME 17 c 0"));
     BOOST_TEST(state("queue") == "none");
+}
+
+// rules Q2 and Q7
+BOOST_AUTO_TEST_CASE(dead_request_is_passed_by_one_that_enters_or_asks_again)
+{
+    for (bool const stands : {false, true}) {
+        reset();
+        listen('b');
+        vote('a', {.count = 2, .limit = 3});
+        enter('b', 'p', 2, 3);
+        if (stands)
+            BOOST_TEST(enter('c', 'p', 1, 3) == "LINE # 1 PERMITS");
+        hang_up('b');
+        BOOST_TEST(enter('c', 'p', 1, 3) == "GIVEN 2");
+        BOOST_TEST(state("queue") == "none");
+    }
+}
+
+/// It would be told that it is the first, and be called in the same step.
+// rule Q2
+BOOST_AUTO_TEST_CASE(first_is_not_asked_where_permits_have_ended)
+{
+    listen('b');
+    vote('a', {.limit = 1});
+    enter('b', 'p', 1, 1);
+    end_permit("0");
+    BOOST_TEST(enter('c', 'p', 1, 1) == "LINE # 0 PERMITS");
+    BOOST_TEST(heard('b') == "take ME 0 ME 0");
 }
 
 // rule Q1

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(new_readers_pass_no_writer_that_waits)
     BOOST_TEST(state() == "zset [a]; zset [bx#b, cr#c]; none");
     BOOST_TEST(heard('b') == "first ME #"); // is it there?
     BOOST_TEST(enter('c', 'r') == "LINE # 1 READERS");
-    BOOST_TEST(heard('b').empty());
+    BOOST_TEST(heard('b') == "first ME #");
 }
 
 // rules Q4 and S9
@@ -159,6 +159,31 @@ BOOST_AUTO_TEST_CASE(dead_writer_is_passed_by_a_reader_that_enters)
     BOOST_TEST(vote('c', 'r') == "QUEUED");
     BOOST_TEST(enter('c', 'r') == "1");
     BOOST_TEST(state() == "zset [c, a]; none; none");
+}
+
+// rule Q2
+BOOST_AUTO_TEST_CASE(dead_writer_is_passed_by_a_reader_that_asks_again)
+{
+    listen('b');
+    vote('a', 'r');
+    enter('b', 'x');
+    BOOST_TEST(enter('c', 'r') == "LINE # 1 READERS");
+    hang_up('b');
+    BOOST_TEST(enter('c', 'r') == "1");
+    BOOST_TEST(state("queue") == "none");
+}
+
+/// It asks every few milliseconds.
+// rules Q2 and Q18
+BOOST_AUTO_TEST_CASE(polling_reader_asks_for_the_first_once)
+{
+    listen('b');
+    vote('a', 'r');
+    enter('b', 'x');
+    BOOST_TEST(poll('c', 'r') == "LINE # 1 READERS");
+    BOOST_TEST(heard('b') == "first ME #");
+    BOOST_TEST(poll('c', 'r') == "LINE # 1 READERS");
+    BOOST_TEST(heard('b').empty());
 }
 
 // rule Q10

@@ -93,17 +93,19 @@ me, start = position, tonumber(nonce:sub(1, 8), 16) or 0
 -- with who_holds.lua
 local done, reply = pcall(function()
     redis.call('pexpire', KEYS[2], ARGV[2])
-    if kind == 'zset' and not stood and position:sub(33, 33) == 'r' then
-        pcall(tell_first, 'first', last_end - now) -- the writer that keeps us out may be dead
+    local function tell_how_long()
+        tell_first('first', (who_holds()))
+    end
+    -- The waiter that keeps us out may be dead.
+    if position:sub(33, 33) ~= 'x' and not (polls and stood) and not is_free() and (kind == 'zset' or kind == 'hash') then
+        pcall(tell_how_long)
     end
     local refused = serve()
     if refused then
         error(refused)
     end
     if called > 0 then -- Another position is the first now.
-        pcall(function()
-            tell_first('first', (who_holds()))
-        end)
+        pcall(tell_how_long)
     end
     if mine then
         return answer(mine)
