@@ -107,7 +107,7 @@ local function serve_readers()
     return (kind == 'zset' or is_free()) and not call_readers()
 end
 -- rule Q7
-local function serve_permits(positions)
+local function serve_permits(positions, more)
     if kind ~= 'none' and kind ~= 'hash' then
         return false
     end
@@ -133,12 +133,13 @@ local function serve_permits(positions)
             return false
         end
     end
-    return #positions == 16
+    return more
 end
 -- Gives the lock to the first position that can be called, and with a reader to all readers.
 -- \return whether others may be served now
 local function serve_first()
     local positions, removed = redis.call('zrange', KEYS[2], 0, 15), false
+    local more = #positions == 16
     while positions[1] do
         local first = positions[1]
         local wants = first:sub(33, 33)
@@ -147,7 +148,7 @@ local function serve_first()
             removed = true
         elseif can_be_called(first) then
             return wants == 'x' and serve_exclusive(first) or wants == 'r' and serve_readers()
-                or wants == 'p' and serve_permits(positions)
+                or wants == 'p' and serve_permits(positions, more)
         end
         table.remove(positions, 1)
     end
