@@ -458,6 +458,26 @@ BOOST_AUTO_TEST_CASE(every_script_does_all_or_nothing)
     BOOST_TEST(tried.size() == redis::scripts::count);
 }
 
+/// It refuses even commands that need no memory.
+// rule Q3
+BOOST_AUTO_TEST_CASE(server_that_refuses_writes_calls_nobody)
+{
+    for (row const& one : everything()) {
+        std::string const title(one.what.text.substr(0, one.what.text.find('\n')));
+        BOOST_TEST_CONTEXT(title << ": " << one.when)
+        {
+            prepare(one);
+            auto const before = dump();
+            node.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+            std::string const said = run(one);
+            node.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+            BOOST_TEST((!said.starts_with('-') || said.starts_with("-NOREPLICAS")), said);
+            BOOST_TEST(dump() == before, boost::test_tools::per_element());
+            BOOST_TEST(heard_words().empty());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
