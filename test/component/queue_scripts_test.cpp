@@ -373,6 +373,32 @@ BOOST_AUTO_TEST_CASE(dead_polling_waiter_behind_the_first_is_not_told)
 }
 
 /// Another version of the library wrote the positions, or another program.
+/// A client cannot read 2e+14.
+// rules Q2 and S4
+BOOST_AUTO_TEST_CASE(time_that_is_left_is_a_whole_number)
+{
+    administer({"SET", "lock", nonce('a'), "PX", "200000000000000"});
+    BOOST_TEST(vote('b', 'x') == "HELD # 0 aaaaaaaa");
+    BOOST_TEST(vote('b', 'r') == "HELD # 0 aaaaaaaa");
+    BOOST_TEST(enter('b', 'x') == "LINE # 0 aaaaaaaa");
+    administer({"DEL", "lock"});
+    administer({"RPUSH", "lock", "any"});
+    administer({"PEXPIRE", "lock", "200000000000000"});
+    BOOST_TEST(vote('b', 'x') == "HELD # 0 ");
+    BOOST_TEST(enter('b', 'x') == "LINE # 0 ");
+}
+
+/// A Redis 7.0 may find a key that has ended.
+// rules Q2 and S4
+BOOST_AUTO_TEST_CASE(time_that_is_left_is_not_negative)
+{
+    administer({"EVAL",
+                "local time = redis.call('time') redis.call('zadd', 'lock', time[1] * 1000 + "
+                "math.floor(time[2] / 1000) - 1, ARGV[1]) redis.call('pexpire', 'lock', 900)",
+                "0", nonce('a')});
+    BOOST_TEST(vote('b', {.limit = 1}) == "HELD 0 0 READERS");
+}
+
 // rule Q1
 BOOST_AUTO_TEST_CASE(positions_that_cannot_be_read_are_removed)
 {

@@ -15,7 +15,7 @@ if not polls and ARGV[4] == '' then
     if owner == nonce then
         return 1
     elseif owner then
-        local left = redis.call('pttl', KEYS[1])
+        local left = string.format('%.0f', redis.call('pttl', KEYS[1]))
         local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2] or 0
         local added = redis.call('zadd', KEYS[2], 'nx', math.floor(last) + 1, position)
         local before = redis.pcall('zrank', KEYS[2], position)

@@ -22,7 +22,7 @@ if ARGV[1] == 'x' then
     end
     local given = owner and ARGV[4] ~= '' and (owner == ARGV[2] or owner == ARGV[4])
     if fence and owner and not given then
-        return redis.status_reply('HELD ' .. redis.call('pttl', KEYS[1]) .. ' ' .. fence .. ' ' .. owner:sub(1, 8))
+        return redis.status_reply(string.format('HELD %.0f ', redis.call('pttl', KEYS[1])) .. fence .. ' ' .. owner:sub(1, 8))
     elseif fence and KEYS[3] then
         local clock = redis.call('time')
         local latest = clock[1] * 1000 + math.floor(clock[2] / 1000) + math.floor(ARGV[3] / 2) -- rule F3

@@ -5,9 +5,10 @@ local function who_holds()
     if is_free() then
         return 0, ''
     elseif kind == 'zset' then
-        return last_end - now, 'READERS'
+        return math.max(last_end - now, 0), 'READERS'
     elseif kind == 'hash' then
         return next_end - now, 'PERMITS'
     end
-    return math.max(redis.call('pttl', KEYS[1]), -1), (redis.call('mget', KEYS[1])[1] or ''):sub(1, 8)
+    local left = math.max(redis.call('pttl', KEYS[1]), -1)
+    return string.format('%.0f', left), (redis.call('mget', KEYS[1])[1] or ''):sub(1, 8)
 end
