@@ -31,11 +31,12 @@ elseif ARGV[1] ~= '' and life ~= ARGV[1] then
         placed = math.max(placed, since)
     end
     known = false
-elseif placed > now or since > now then -- the clock was set back
-    since, placed = math.min(since, now), math.min(placed, now)
+elseif placed > now or since > now then
     known = false
 end
 if not known then
+    -- The clock may have been set back.
+    since, placed = math.min(since, now), math.min(placed, now)
     marker = string.format('%s/%s/%.0f/%.0f', ARGV[1], lineage, since, placed)
     redis.call('set', KEYS[1], marker)
 end
