@@ -399,6 +399,18 @@ BOOST_AUTO_TEST_CASE(time_that_is_left_is_not_negative)
     BOOST_TEST(vote('b', {.limit = 1}) == "HELD 0 0 READERS");
 }
 
+/// Lua cannot unpack so many.
+// rule Q2
+BOOST_AUTO_TEST_CASE(large_hash_of_another_program_is_left_alone)
+{
+    administer({"EVAL", "for i = 1, 9000 do redis.call('hset', 'lock', 'field' .. i, '1') end", "0"});
+    BOOST_TEST(enter('b', 'x') == "LINE -1 0 ");
+    BOOST_TEST(enter('c', 'p') == "LINE -1 1 ");
+    for (char const kind : {'x', 'r', 'p'})
+        BOOST_TEST(give_back('a', kind) == "0");
+    BOOST_TEST(administer({"HLEN", "lock"}) == "9000");
+}
+
 // rule Q1
 BOOST_AUTO_TEST_CASE(positions_that_cannot_be_read_are_removed)
 {
