@@ -135,7 +135,7 @@ void attempt::expire()
         paused_ = true;
         return ask_all();
     }
-    await_answers();      // others may be asked once more
+    await_answers(); // others may be asked once more
     act_on(choice_ ? stop_awaiting_chooser() : votes_.heed_no_longer());
 }
 

@@ -216,7 +216,7 @@ private:
     std::uint8_t claimed_name_ = 0;
     bool paused_ = false;
     std::optional<core::instant> heeds_since_; ///< a majority waits for the queue node
-    std::string_view given_up_; ///< for a vote
+    std::string_view given_up_;                ///< for a vote
     core::fence proposal_ = 0;
     std::unique_ptr<kind::permit_list> permits_;  ///< a semaphore's: for the lease, should it be won
     std::unique_ptr<core::permit_choice> choice_; ///< null: no permits are wanted, or not any more
