@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(node_that_restarts_after_its_answer_is_not_asked_for_the_ch
     pass(10ms);
     net.kill(restarted);
     net.start(restarted);
-    (void)begin_to_want(mutex(*one.locks, "connects anew", options));
+    auto const connects_anew = begin_to_want(mutex(*one.locks, "connects anew", options));
     pass(1s);
     BOOST_TEST((permit->ended == errc::contended));
     BOOST_TEST(!on(restarted, "seat").has_value());
