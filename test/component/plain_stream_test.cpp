@@ -24,7 +24,7 @@ namespace {
 /// The system gives its near end this port.
 class stream_from final : public net::socket_stream {
 public:
-    stream_from(asio::io_context& context, tcp::endpoint const& near) : socket_(context), near_(near) {}
+    stream_from(asio::io_context& context, tcp::endpoint const& own_end) : socket_(context), near_(own_end) {}
 
     net::socket& transport() override
     {

@@ -51,8 +51,8 @@ void configure(socket& s, bool keep_alive)
 bool met_itself(socket const& s)
 {
     error_code ec;
-    auto const near = s.local_endpoint(ec);
-    return !ec && s.remote_endpoint(ec) == near && !ec;
+    auto const own_end = s.local_endpoint(ec);
+    return !ec && s.remote_endpoint(ec) == own_end && !ec;
 }
 
 } // namespace
