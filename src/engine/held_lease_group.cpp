@@ -99,7 +99,7 @@ void held_lease::become_renewer(held_lease& before)
     lock().key->renewed_by(before, *this);
     if (before.group_) // it stays
         before.kept().follow(kept());
-    extension_owed_ = extending;
+    extension_owed_ = extending || before.extension_owed_;
     schedule();
 }
 

@@ -322,6 +322,20 @@ BOOST_AUTO_TEST_CASE(readers_that_leave_during_an_extension_start_no_others)
     check_that_no_key_is_left();
 }
 
+/// The round that one of them began for another goes on with the last.
+// rule S18
+BOOST_AUTO_TEST_CASE(extension_outlasts_readers_that_leave_in_one_turn)
+{
+    contender& one = add();
+    auto held = read_often(one, 4);
+    std::optional<error_code> extended;
+    held.back().extend([&](error_code ec) { extended = ec; });
+    pass(one_way);
+    held.erase(held.begin(), held.begin() + 3);
+    pass(100ms);
+    BOOST_TEST((extended == error_code()));
+}
+
 /// Each of them knows why the key was lost.
 // rule S18
 BOOST_AUTO_TEST_CASE(readers_are_told_that_their_thread_was_late)
