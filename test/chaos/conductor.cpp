@@ -51,7 +51,6 @@ constexpr milliseconds last_words = 3s;
 
 using words = std::vector<std::string>;
 
-/// A fence and a marker; and a queue that will expire, because a killed program does not leave it.
 /// A semaphore's key may outlive its permits, if the one that ended last was given back (rule P1).
 bool has_no_permit(test::probe& eye, std::string const& key)
 {
@@ -66,6 +65,7 @@ bool has_no_permit(test::probe& eye, std::string const& key)
     return eye.command({"EVAL", std::string(script), "1", key}) == "1";
 }
 
+/// A fence and a marker; and a queue that will expire, because a killed program does not leave it.
 bool may_stay(test::probe& eye, std::string const& key)
 {
     auto const is_one_of = [&](std::initializer_list<std::string_view> suffixes) {

@@ -22,6 +22,19 @@ constexpr duration until_places_are_known = 300ms;
 /// The called waiter's answer, and its claim: the time of a hand-over without any trouble.
 constexpr duration time_to_hand_over = 4 * round_trip + a_tick;
 
+/// A further client waits, to which the node is silent at first.
+void add_while_silent(queue_fixture& in, std::size_t node)
+{
+    auto const host = static_cast<unsigned>(in.all.size());
+    contender& late = in.add();
+    late.lock->try_acquire([&](error_code ec, lease) { late.ended = ec; }); // connects
+    in.pass(100ms);
+    in.net.between(host, node).latency = 2 * claim_window;
+    late.acquire();
+    in.pass(claim_window + 10 * one_way);
+    in.net.between(host, node).latency = one_way;
+}
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(queue_windows, queue_fixture)
@@ -63,13 +76,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again)
 {
     line_up(2);
     std::size_t const first = where();
-    contender& late = add();
-    late.lock->try_acquire([&](error_code ec, lease) { late.ended = ec; }); // connects
-    pass(100ms);
-    net.between(2, first).latency = 2 * claim_window;
-    late.acquire();
-    pass(claim_window + 10 * one_way);
-    net.between(2, first).latency = one_way;
+    add_while_silent(*this, first);
     pass(1s);
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 1U);
     pass(45s);
@@ -83,13 +90,7 @@ BOOST_AUTO_TEST_CASE(node_that_was_silent_once_is_asked_again_after_another_has_
     line_up(2);
     std::size_t const first = where();
     say(node_after(first), {"SET", "seat:redlock-queue", "other data"});
-    contender& late = add();
-    late.lock->try_acquire([&](error_code ec, lease) { late.ended = ec; }); // connects
-    pass(100ms);
-    net.between(2, first).latency = 2 * claim_window;
-    late.acquire();
-    pass(claim_window + 10 * one_way);
-    net.between(2, first).latency = one_way;
+    add_while_silent(*this, first);
     pass(46s);
     BOOST_TEST(on(first, "seat:redlock-queue")->members.size() == 2U);
 }
