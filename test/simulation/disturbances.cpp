@@ -435,10 +435,11 @@ void schedule::begin_to_replace()
 /// The last grants among the former nodes are ordered by clocks, which agree within a part of this time (rule T2).
 void schedule::end_replacement()
 {
-    if (std::ranges::all_of(programs_, [](auto const& p) { return p->has_all_nodes; }))
-        time_.after(has_numbers() ? longest_ttl_ : 0ms, [this] { have_other_spare(); });
-    else
-        time_.after(20ms, [this] { end_replacement(); });
+    if (!std::ranges::all_of(programs_, [](auto const& p) { return p->has_all_nodes; }))
+        return time_.after(20ms, [this] { end_replacement(); });
+    for (subject& what : subjects_)
+        what.granted_by_all = false;
+    time_.after(has_numbers() ? longest_ttl_ : 0ms, [this] { have_other_spare(); });
 }
 
 void schedule::have_other_spare()
@@ -447,6 +448,9 @@ void schedule::have_other_spare()
         return;
     spare_ = (spare_ + 1) % net_->size();
     replacing_ = false;
+    for (subject& what : subjects_)
+        if (!what.granted_by_all) // a reader's token is no date
+            what.highest_of_writers = 0;
     note(name_of(spare_) + " may be left out");
     time_.after(2s, [this] { begin_to_replace(); });
 }

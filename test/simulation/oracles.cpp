@@ -87,6 +87,7 @@ void schedule::check_token(actor const& whose, subject& what)
     auto const before = reads ? what.highest_of_writers : what.highest_token;
     if (token <= before)
         flaw(whose.name + "'s token " + std::to_string(token) + " is not above " + std::to_string(before));
+    what.granted_by_all = true;
     what.highest_token = std::max(what.highest_token, token);
     if (!reads)
         what.highest_of_writers = std::max(what.highest_of_writers, token);

@@ -110,7 +110,9 @@ private:
 
         std::string name;
         std::uint64_t highest_token = 0;
-        std::uint64_t highest_of_writers = 0; ///< or of other exclusive owners
+        std::uint64_t highest_of_writers =
+            0;                       ///< or of other exclusive owners; as far as all nodes' majorities know
+        bool granted_by_all = false; ///< since every program has all nodes
         fenced_register<std::uint64_t> counter{};
         std::uint64_t counted = 0; ///< writes that were accepted: each adds one
         actor const* valid = nullptr;
