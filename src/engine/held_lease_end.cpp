@@ -50,12 +50,13 @@ void held_lease::lose()
         history_.share(lock().key->tables(), renewer().history_); // which is over in this moment, too
     core::instant const now = on().loop().read_clock();
     auto const& last = (shares ? renewer() : *this).kept();
+    auto const known = last.facts(); // a copy, as all of these: the group may end
     auto const silent = last.silent();
     auto const late_by = last.late_by(last.round_ends(lock().config->node_timeout), now);
     auto const ended = end_group();
     loss_cause const why = find_cause();
     auto const late = why == loss_cause::expired ? late_by : core::duration::zero();
-    history_.close(lock().key->tables(), facts(), silent, late, now);
+    history_.close(lock().key->tables(), known, silent, late, now);
     publish_cause(why);
     show(lease_state::lost);
     tell_loss();

@@ -450,6 +450,22 @@ BOOST_AUTO_TEST_CASE(loss_of_each_is_explained)
     }
 }
 
+/// Also by those that notice it before the one that asked.
+BOOST_AUTO_TEST_CASE(loss_of_each_names_silent_nodes)
+{
+    options.ttl = 1s + 200ms;
+    options.node_timeout = 900ms;
+    contender& one = add();
+    auto held = read_often(one, 3);
+    pass(10ms);
+    for (unsigned i : {0U, 1U})
+        net.at(i).stalled_until = time.now() + 10s;
+    pass(options.ttl);
+    for (lease const& each : held)
+        BOOST_TEST(contains(each.explain(errc::lease_lost).what(), "silent for "),
+                   each.explain(errc::lease_lost).what());
+}
+
 // rule S10
 BOOST_AUTO_TEST_CASE(all_lose_it_in_time_without_a_majority)
 {
