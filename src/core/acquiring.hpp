@@ -96,11 +96,14 @@ struct acquiring {
         default: return stays();
         }
     }
-    [[nodiscard]] constexpr answer nodes_changed(bool majority) const
+    /// \param quarantined it waits for the end of a quarantine, and the nodes in it may be gone
+    [[nodiscard]] constexpr answer nodes_changed(bool majority, bool quarantined) const
     {
         switch (at) {
         case phase::connecting: return stays(step::connect);
-        case phase::backing_off: return majority ? answer{step::enter, phase::held_up} : stays();
+        case phase::backing_off:
+            return majority ? answer{step::enter, phase::held_up}
+                            : stays(quarantined ? step::back_off : step::nothing);
         case phase::pausing: return stays(step::watch);
         default: return stays();
         }

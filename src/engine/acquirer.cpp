@@ -126,7 +126,8 @@ void acquirer::go(core::acquiring::answer what)
     case step::pause: return pause_for({.why = why_, .unqueued = true});
     case step::watch: watch_majority(); return pause_->on_nodes_changed();
     case step::reschedule: return schedule_pause();
-    case step::retry: return runtime_.loop().schedule_after(*this, core::duration::zero());
+    case step::back_off: return back_off(errc::no_quorum);
+    case step::retry: return retry_in_next_turn();
     case step::end_of_pause: return pause_->on_time();
     case step::finish: return finish();
     default: return;
@@ -287,6 +288,12 @@ void acquirer::roll_back()
         wanted_.key->changed_by_us(where);
 }
 
+void acquirer::retry_in_next_turn()
+{
+    awaits_quarantine_ = false;
+    runtime_.loop().schedule_after(*this, core::duration::zero());
+}
+
 /// Waits for nodes.
 void acquirer::back_off(errc cause)
 {
@@ -356,9 +363,7 @@ void acquirer::nodes_changed()
     if (wanted)
         runtime_.nodes.hasten_for(lock());
     bool const majority = wanted && runtime_.nodes.has_majority(lock());
-    if (wanted && !majority && state_.at == phase::backing_off && awaits_quarantine_)
-        back_off(errc::no_quorum); // the nodes may have gone before its end
-    go(state_.nodes_changed(majority));
+    go(state_.nodes_changed(majority, wanted && awaits_quarantine_));
 }
 
 void acquirer::invalidated(unsigned node, key_state const& which)

@@ -122,6 +122,7 @@ private:
     void tell(errc result) const;
     void on_contended();
     void drop_ended_waiters(errc cause, core::node_census const&);
+    void retry_in_next_turn();
     void back_off(errc cause);
     ///@}
 

@@ -76,7 +76,8 @@ struct acquirer {
         case step::pause: return begin_pause(false);
         case step::watch: return watch();
         case step::reschedule:
-        case step::retry: w.timer = true; return;
+        case step::retry:
+        case step::back_off: w.timer = true; return;
         case step::end_of_pause: return w.position ? watch() : hear(pause_step::vote);
         case step::finish: return finish();
         default: return;
@@ -109,7 +110,7 @@ struct acquirer {
         w.timer = false;
         go(w.state.time_is_up(may(), may()));
     }
-    void nodes_change() { go(w.state.nodes_changed(may())); }
+    void nodes_change() { go(w.state.nodes_changed(may(), may())); }
     void connect()
     {
         auto const before = std::pair(w.state.at, attempts);
