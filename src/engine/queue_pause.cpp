@@ -84,7 +84,7 @@ bool queue_pause::prepare(unsigned node)
         if (!rollback_)
             rollback_ = &runtime_.rollbacks.prepare();
         handoff_.next_owner = runtime_.its.fresh_nonce();
-        handoff_.window = runtime_.claim_window(config().node_timeout);
+        handoff_.window = runtime_.claim_window(node, config().node_timeout);
         polls_ = !config().options.fair || !runtime_.registry.may_call(node);
         position_text_ = kind::position(handoff_.next_owner.text(), type_->position_kind(), handoff_.window,
                                         config().kind_terms,

@@ -56,11 +56,12 @@ public:
         return std::min(std::max<core::duration>(2 * round_trip_, std::chrono::milliseconds{2}),
                         node_timeout);
     }
-    /// How long a lock is kept for the waiter that it is handed to.
+    /// How long a lock is kept for the waiter that it is handed to, and an answer of the queue node is awaited.
     // rule Q16
-    [[nodiscard]] std::chrono::milliseconds claim_window(core::duration node_timeout) const
+    [[nodiscard]] std::chrono::milliseconds claim_window(unsigned queue_node, core::duration node_timeout)
     {
-        auto const window = std::max<core::duration>(8 * round_trip_, std::chrono::milliseconds{50});
+        auto const window = std::max<core::duration>(
+            {8 * round_trip_, 2 * nodes.at(queue_node).round_trip(), std::chrono::milliseconds{50}});
         return std::min(std::chrono::ceil<std::chrono::milliseconds>(std::min(window, node_timeout)),
                         kind::longest_window);
     }

@@ -204,6 +204,12 @@ public:
     [[nodiscard]] std::string const& incarnation() const { return incarnation_; }
     /// The last reading of the server's wall clock; empty if it is not permitted.
     [[nodiscard]] std::optional<clock_reading> const& server_time() const { return server_time_; }
+    /// How long the server took to tell it; zero if it is not permitted.
+    [[nodiscard]] core::duration round_trip() const
+    {
+        return server_time_ ? core::elapsed(server_time_->sent, server_time_->received)
+                            : core::duration::zero();
+    }
     /// When the server was last heard, before the handshake that is being judged.
     [[nodiscard]] core::instant heard() const { return heard_; }
     /// For a new node: when the server was heard on another connection of this client.

@@ -564,6 +564,27 @@ BOOST_AUTO_TEST_CASE(lock_is_kept_for_distant_waiter)
     BOOST_TEST((until_granted(*all[3]) <= 100ms));
 }
 
+/// The servers are in two places, and the queue is not where the majority is.
+// rules Q16 and Q17
+BOOST_AUTO_TEST_CASE(distant_queue_node_keeps_the_order)
+{
+    std::size_t const distant = meeting_node(net, "seat");
+    for (unsigned host = 0; host != 4; ++host) {
+        (void)add();
+        net.between(host, distant).latency = 35ms;
+    }
+    pass(5s); // they measure
+    for (auto const& one : all) {
+        one->acquire();
+        pass(200ms);
+    }
+    BOOST_TEST(on(distant, "seat:redlock-queue")->members.size() == 3U);
+    for (auto const& one : all) {
+        BOOST_TEST((until_granted(*one) <= 180ms));
+        one->release();
+    }
+}
+
 /// A next owner has waited: it does not wait for a node that has never answered.
 // rule Q15
 BOOST_AUTO_TEST_CASE(next_owner_of_fenced_lock_claims_at_once)
