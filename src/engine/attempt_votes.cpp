@@ -232,12 +232,20 @@ attempt::step attempt::count_permits(unsigned node)
 // rules Q14 and N4
 attempt::step attempt::ask_exactly(unsigned node)
 {
-    node_report ignored;
-    bool const may = nodes().at(node).ensure_can_send_now() && nodes().admit(node, *lock_, ignored);
-    if (!may || (lease_ && !lease_->is_held()))
-        return votes_.voted(node, core::vote::failed);
-    send(node, kind::request::claim);
-    return step::pending;
+    node_report refusal;
+    bool const connected = nodes().at(node).ensure_can_send_now();
+    if (!connected)
+        report_failure(nodes().at(node).last_failure(), refusal);
+    bool const may = connected && nodes().admit(node, *lock_, refusal);
+    if (may && (!lease_ || lease_->is_held())) {
+        send(node, kind::request::claim);
+        return step::pending;
+    }
+    if (open_) {
+        row_of(node) = std::move(refusal);
+        tell_vote(node, rows_[node]);
+    }
+    return votes_.voted(node, core::vote::failed);
 }
 
 void attempt::count_answer(node_answer const& got)

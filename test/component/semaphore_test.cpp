@@ -293,7 +293,8 @@ BOOST_AUTO_TEST_CASE(node_that_restarts_after_its_answer_is_not_asked_for_the_ch
     (void)want(mutex(*one.locks, "connects", options));
     net.between(0, chooser).latency = 200ms;
     options.node_timeout = 2s;
-    auto const permit = begin_to_try(pool(one, 2));
+    auto const two = pool(one, 2);
+    auto const permit = begin_to_try(two);
     pass(10ms);
     net.kill(restarted);
     net.start(restarted);
@@ -301,6 +302,7 @@ BOOST_AUTO_TEST_CASE(node_that_restarts_after_its_answer_is_not_asked_for_the_ch
     pass(1s);
     BOOST_TEST((permit->ended == errc::contended));
     BOOST_TEST(!on(restarted, "seat").has_value());
+    BOOST_TEST((two.last_attempt()[restarted].result == node_result::quarantined));
 }
 
 // rule P4
