@@ -45,10 +45,11 @@ loss_cause held_lease::find_cause() const
 
 void held_lease::lose()
 {
-    bool const shares = follows() && kept().cause() != core::lease_machine::loss::hold_ended;
-    if (shares)
-        history_.share(lock().key->tables(), renewer().history_); // which is over in this moment, too
     core::instant const now = on().loop().read_clock();
+    bool const shares =
+        follows() && kept().cause() != core::lease_machine::loss::hold_ended && renewer().kept().lost_at(now);
+    if (shares)
+        history_.share(lock().key->tables(), renewer().history_);
     auto const& last = (shares ? renewer() : *this).kept();
     auto const known = last.facts(); // a copy, as all of these: the group may end
     auto const silent = last.silent();
