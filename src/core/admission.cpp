@@ -10,6 +10,8 @@ namespace {
 using event = node_history::event;
 
 constexpr duration uptime_resolution = std::chrono::seconds{1};
+/// A Sentinel asks a master for its replicas every ten seconds.
+constexpr duration sentinels_learn = std::chrono::seconds{60};
 
 /// Without an uptime, it started when it was first met.
 // rule N6
@@ -155,6 +157,16 @@ node_history lost_data(node_history const& known, instant now)
     return changed;
 }
 
+unsigned group_size::observe(unsigned counted, instant now)
+{
+    if (counted < members_ && !fewer_since_)
+        fewer_since_ = now;
+    if (counted < members_ && !surely_reached(*fewer_since_ + sentinels_learn, now))
+        return members_;
+    fewer_since_.reset();
+    return members_ = counted;
+}
+
 std::optional<instant> later(std::optional<instant> a, std::optional<instant> b)
 {
     if (!a || !b)
@@ -165,7 +177,7 @@ std::optional<instant> later(std::optional<instant> a, std::optional<instant> b)
 // rule N4
 std::optional<instant> quarantined_until(std::optional<instant> certain_since, duration length, instant now)
 {
-    if (!certain_since || reached(*certain_since + length, now))
+    if (!certain_since || surely_reached(*certain_since + length, now))
         return {};
     return *certain_since + length;
 }

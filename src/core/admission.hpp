@@ -20,6 +20,18 @@ struct replica_group {
     std::uint64_t attachments = 0; ///< how often a replica has come to the present master
 };
 
+/// How many servers a group has. A Sentinel that begins anew counts fewer for a while.
+class group_size {
+public:
+    /// \return the number to rely on: the largest so far, unless fewer have been counted each time for a minute
+    // rule N8
+    [[nodiscard]] unsigned observe(unsigned counted, instant now);
+
+private:
+    unsigned members_ = 0;
+    std::optional<instant> fewer_since_{};
+};
+
 /// Must one of two masters stop, because both need replicas and there are not enough for both?
 // rule N8
 [[nodiscard]] constexpr bool is_exclusive(replica_group const& group)

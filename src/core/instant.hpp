@@ -42,6 +42,12 @@ constexpr bool reached(instant deadline, instant now)
     return remaining(deadline, now) <= duration::zero();
 }
 
+/// Has it passed on both clocks? For waits that must not end too early (rule N4).
+constexpr bool surely_reached(instant deadline, instant now)
+{
+    return elapsed_at_least(deadline, now) >= duration::zero();
+}
+
 /// Does a come before b? Two future moments can only be compared from now: one that was computed before a suspension
 /// and one that was computed after it differ on one of the clocks.
 constexpr bool sooner(instant a, instant b, instant now)

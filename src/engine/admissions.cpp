@@ -133,10 +133,11 @@ void admissions::inherit(std::size_t node, admissions const& former, std::size_t
     records_[node].terms = terms;
 }
 
-/// A Sentinel that begins anew knows of fewer servers than there are, and a former master may have waited for longer.
-void admissions::remember(record& its, core::replica_group& group)
+/// A former master may have waited for longer.
+// rule N8
+void admissions::remember(record& its, core::replica_group& group, core::instant now)
 {
-    its.members = group.members = std::max(its.members, group.members);
+    group.members = its.members.observe(group.members, now);
     its.outlasts = group.outlasts = std::max(its.outlasts, group.outlasts);
 }
 
@@ -148,7 +149,7 @@ std::optional<net::failure> admissions::disqualification(unsigned node, net::nod
     core::node_facts facts = to_core(server.facts(), its.terms);
     its.denied_by = server.facts().forgetful;
     if (facts.group)
-        remember(its, *facts.group);
+        remember(its, *facts.group, now);
     its.known = core::identify(facts, its.known, server.heard(), its.terms, now);
     (void)note_clock_step(its, server, now);
     auto refused = refusal(node, facts);
@@ -270,7 +271,7 @@ std::optional<net::failure> objection(redis::server_facts const& facts, core::ad
 
 std::chrono::milliseconds quarantine_left(core::instant until, core::instant now)
 {
-    auto const left = std::max(core::remaining(until, now), core::duration::zero());
+    auto const left = std::max(-core::elapsed_at_least(until, now), core::duration::zero());
     return std::chrono::ceil<std::chrono::milliseconds>(left);
 }
 

@@ -88,8 +88,8 @@ private:
         std::string denied_by; ///< the setting that contradicts the user's word
         std::string votes_as;  ///< run id under which it was admitted last
         core::server_clock clock;
-        std::string clock_of;      ///< run id; empty where it is not told
-        unsigned members = 0;      ///< largest number of servers in its group
+        std::string clock_of; ///< run id; empty where it is not told
+        core::group_size members{};
         core::duration outlasts{}; ///< in its group, at most
         bool mentioned = false;
     };
@@ -100,7 +100,7 @@ private:
         std::atomic<core::duration::rep> smallest_slack;
     };
 
-    static void remember(record&, core::replica_group&);
+    static void remember(record&, core::replica_group&, core::instant now);
     [[nodiscard]] bool note_clock_step(record&, net::node const&, core::instant now);
     [[nodiscard]] std::optional<net::failure> refusal(unsigned node, core::node_facts const&) const;
     [[nodiscard]] std::optional<unsigned> same_server(unsigned node, std::string const& run_id) const;

@@ -81,11 +81,7 @@ core::duration node_group::quarantine_for(lock_descriptor const& lock) const
 
 bool node_group::is_quarantined(unsigned node, lock_descriptor const& lock) const
 {
-    core::instant const now = environment_.loop().now();
-    auto const runs = [now, length = quarantine_for(lock)](std::optional<core::instant> const& since) {
-        return since && !core::reached(*since + length, now);
-    };
-    return runs(admissions_.certain_since(node)) || runs(marked_since(node, lock));
+    return quarantined_until(node, lock).has_value();
 }
 
 /// Returns since when the marker has been certain. Only some kinds use it.
@@ -97,9 +93,8 @@ std::optional<core::instant> node_group::marked_since(unsigned node, lock_descri
 // rules N4 and F6
 std::optional<core::instant> node_group::quarantined_until(unsigned node, lock_descriptor const& lock) const
 {
-    if (!is_quarantined(node, lock))
-        return {};
-    return *core::later(admissions_.certain_since(node), marked_since(node, lock)) + quarantine_for(lock);
+    auto const since = core::later(admissions_.certain_since(node), marked_since(node, lock));
+    return core::quarantined_until(since, quarantine_for(lock), environment_.loop().now());
 }
 
 /// A fenced lock asks only nodes whose marker is known (rule F6). Every lock asks only nodes whose memory has been
@@ -139,7 +134,7 @@ bool node_group::knows_marker(unsigned node, node_report& row)
 bool node_group::has_waited(unsigned node, lock_descriptor const& lock, node_report& row)
 {
     if (!is_quarantined(node, lock)) {
-        if (quarantines_[node] && core::reached(*quarantines_[node], environment_.loop().now()))
+        if (quarantines_[node] && core::surely_reached(*quarantines_[node], environment_.loop().now()))
             end_quarantine(node);
         note_certain(node);
         return true;
@@ -190,7 +185,8 @@ std::optional<core::instant> node_group::majority_at(lock_descriptor const& lock
         return {};
     auto const wanted = ends.begin() + (majority - voting - 1);
     std::ranges::nth_element(ends.begin(), wanted, ends.begin() + waiting, {}, &core::instant::boot);
-    return *wanted;
+    core::instant const now = environment_.loop().now();
+    return now - core::elapsed_at_least(*wanted, now); // a timer ends by the clock that runs further
 }
 
 quarantine node_group::quarantine_of(unsigned node, lock_descriptor const& lock, core::instant until) const

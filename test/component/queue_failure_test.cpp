@@ -277,6 +277,22 @@ BOOST_FIXTURE_TEST_CASE(operation_behind_another_waits_for_a_quarantine, young_s
     BOOST_TEST((second == error_code()));
 }
 
+/// A machine whose clock is being corrected. Timers end by the clock that runs further.
+// rule N4
+BOOST_FIXTURE_TEST_CASE(quarantine_is_waited_for_on_both_clocks, young_servers)
+{
+    contender& one = add();
+    one.process.machine().run_at(1.2, 1);
+    one.acquire();
+    pass(10s);
+    std::size_t const before = commands;
+    pass(1s);
+    BOOST_TEST(!one.holds());
+    BOOST_TEST(commands - before < 20U);
+    pass(2s);
+    BOOST_TEST(one.holds());
+}
+
 /// The outage begins then, and its operation gives up after its patience.
 // rules N4 and A8
 BOOST_FIXTURE_TEST_CASE(outage_in_a_quarantine_is_noticed, young_servers)

@@ -416,6 +416,30 @@ BOOST_AUTO_TEST_CASE(quarantine_is_one_percent_longer_than_key_lifetime)
     BOOST_TEST((quarantine_length(0s) == 0s));
 }
 
+/// A clock that is corrected may run faster for a while.
+// rule N4
+BOOST_AUTO_TEST_CASE(quarantine_lasts_on_both_clocks)
+{
+    BOOST_TEST(quarantined_until(at(0s), 10s, {10s, 9s}).has_value());
+    BOOST_TEST(quarantined_until(at(0s), 10s, {9s, 10s}).has_value());
+    BOOST_TEST(!quarantined_until(at(0s), 10s, at(10s)).has_value());
+}
+
+/// A replica was replaced, and the Sentinels were reset.
+// rule N8
+BOOST_AUTO_TEST_CASE(group_gets_smaller_if_it_has_been_for_a_minute)
+{
+    group_size size;
+    BOOST_TEST(size.observe(3, at(0s)) == 3U);
+    BOOST_TEST(size.observe(4, at(100s)) == 4U);
+    BOOST_TEST(size.observe(3, at(200s)) == 4U);
+    BOOST_TEST(size.observe(4, at(230s)) == 4U);
+    BOOST_TEST(size.observe(1, at(270s)) == 4U);
+    BOOST_TEST(size.observe(3, at(329s)) == 4U);
+    BOOST_TEST(size.observe(3, at(330s)) == 3U);
+    BOOST_TEST(size.observe(2, at(331s)) == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(later_of_two_instants_is_taken_on_each_clock)
 {
     BOOST_TEST((later(at(1s), at(2s)) == at(2s)));
