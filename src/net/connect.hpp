@@ -54,6 +54,8 @@ struct clock_reading {
     core::duration theirs; ///< since 1970
     core::instant sent;
     core::instant received;
+
+    [[nodiscard]] core::duration took() const { return core::elapsed(sent, received); }
 };
 
 /// The information about a server that a new connection gathers.

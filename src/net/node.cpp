@@ -16,7 +16,6 @@ namespace redlock::net {
 
 namespace {
 
-constexpr std::size_t first_input_size = std::size_t{16} * 1024;
 constexpr std::size_t first_queue_size = 64;
 
 } // namespace
@@ -24,7 +23,7 @@ constexpr std::size_t first_queue_size = 64;
 node::node(loop& l, node_listener& listener, broadcast& shared, unsigned index,
            std::shared_ptr<peer const> to, node_terms const& terms)
     : loop_(l), listener_(listener), broadcast_(shared), peer_(std::move(to)), terms_(terms),
-      awaited_(first_queue_size), in_(first_input_size), index_(index)
+      awaited_(first_queue_size), index_(index)
 {
     broadcast_.add(*this);
 }
@@ -199,10 +198,10 @@ void node::read_more()
 {
     if (reading_ || (awaited_.empty() && !(pushes_expected_ && server_may_push())))
         return;
-    if (in_used_ == in_.size())
-        in_.resize(in_.size() * 2); // bounded by the parser's limits
+    if (in_used_ == in_->size())
+        in_->resize(in_->size() * 2); // bounded by the parser's limits
     reading_ = true;
-    stream_->start_read({in_.data() + in_used_, in_.size() - in_used_});
+    stream_->start_read({in_->data() + in_used_, in_->size() - in_used_});
 }
 
 void node::on_writable(error_code ec)
@@ -249,7 +248,7 @@ void node::work_off()
 {
     std::size_t const asked = answerable_ = awaited_.size();
     while (worked_off_ != in_used_ && connected()) {
-        auto const parsed = parser_.next({in_.data() + worked_off_, in_used_ - worked_off_});
+        auto const parsed = parser_.next({in_->data() + worked_off_, in_used_ - worked_off_});
         worked_off_ += parsed.consumed;
         if (parsed.status == redis::parse_status::need_more)
             break;
@@ -267,11 +266,11 @@ void node::work_off()
     if (awaited_.empty() && !out_.empty())
         return down(node_result::unreachable, "a reply to what was not sent yet");
     if (answerable_ == 0 && worked_off_ != in_used_ &&
-        in_[worked_off_] != '>') // half of an answer; pushes may come
+        (*in_)[worked_off_] != '>') // half of an answer; pushes may come
         return down(node_result::unreachable, "a reply that nobody asked for");
     in_used_ -= worked_off_;
     if (worked_off_ != 0) // not for every byte of an answer that comes byte by byte
-        std::memmove(in_.data(), in_.data() + std::exchange(worked_off_, 0), in_used_);
+        std::memmove(in_->data(), in_->data() + std::exchange(worked_off_, 0), in_used_);
     set_timer();
 }
 
@@ -279,7 +278,8 @@ void node::work_off()
 void node::deliver(std::span<redis::resp_node const> message)
 {
     redis::resp_node const& reply = message.front();
-    if (message.size() != 1 || redis::is_error(reply.type) || answerable_ == 0 || !has_capacity())
+    bool const is_rare = redis::is_error(reply.type) || reply.type == redis::resp_type::push;
+    if (message.size() != 1 || is_rare || answerable_ == 0 || !has_capacity())
         return deliver_rare(message);
     awaited_reply const next = take_answered();
     next.sink->on_reply(index_, next.tag, reply);
@@ -304,14 +304,18 @@ void node::deliver_rare(std::span<redis::resp_node const> message)
         down({node_result::refused, redis::classify(reply.text), redis::quote(reply.text)});
 }
 
-/// Does this error say that a group's master may not write? Then another server may be the master now.
-// rule N8
+/// Does this error say that the server has become a replica, or that a group's master may not write? The data may be another's
+/// from then on, and another server the master.
+// rules N5 and N8
 bool node::refuses_writes(redis::resp_node const& reply) const
 {
-    if (!facts_.group)
-        return false;
-    server_error const error = redis::classify(reply.text);
-    return error == server_error::noreplicas || error == server_error::readonly;
+    switch (redis::classify(reply.text)) {
+    case server_error::readonly:
+    case server_error::masterdown:
+    case server_error::loading: return true;
+    case server_error::noreplicas: return facts_.group;
+    default: return false;
+    }
 }
 
 } // namespace redlock::net

@@ -204,12 +204,8 @@ public:
     [[nodiscard]] std::string const& incarnation() const { return incarnation_; }
     /// The last reading of the server's wall clock; empty if it is not permitted.
     [[nodiscard]] std::optional<clock_reading> const& server_time() const { return server_time_; }
-    /// How long the server took to tell it; zero if it is not permitted.
-    [[nodiscard]] core::duration round_trip() const
-    {
-        return server_time_ ? core::elapsed(server_time_->sent, server_time_->received)
-                            : core::duration::zero();
-    }
+    /// The shortest time in which the server told it on the present connection; zero if it has not.
+    [[nodiscard]] core::duration round_trip() const { return round_trip_; }
     /// When the server was last heard, before the handshake that is being judged.
     [[nodiscard]] core::instant heard() const { return heard_; }
     /// For a new node: when the server was heard on another connection of this client.
@@ -285,7 +281,7 @@ private:
     void down(failure);
     void down(node_result, char const* words);
     void fail_no_memory() { down(node_result::unreachable, "out of memory"); }
-    void fail_all(failure const&);
+    void fail(std::size_t waiting, failure const&);
     void on_timer();
     void set_timer();
     void look_again_by(core::instant);
@@ -346,7 +342,7 @@ private:
     std::shared_ptr<stream> stream_;
     std::string out_;
     boost::circular_buffer<awaited_reply> awaited_;
-    std::vector<char> in_;
+    std::shared_ptr<std::vector<char>> in_; ///< each connection has another
     std::size_t in_used_ = 0;
     std::size_t worked_off_ = 0; ///< bytes in `in_` that have been handled
     std::size_t answerable_ = 0; ///< commands that the last bytes read may answer
@@ -359,6 +355,7 @@ private:
     std::string incarnation_;
     std::string channel_; ///< the last subscription
     std::optional<clock_reading> server_time_;
+    core::duration round_trip_{};
     core::instant heard_;
     core::instant answered_; ///< or when the wait for a reply began
     core::instant checked_;  ///< or when the connection began

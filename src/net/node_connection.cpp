@@ -7,10 +7,19 @@
 #include <redlock/server_error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <utility>
+#include <vector>
 
 // How a connection begins, is judged and ends.
 namespace redlock::net {
+
+namespace {
+
+constexpr std::size_t first_input_size = std::size_t{16} * 1024;
+
+} // namespace
 
 void node::close()
 {
@@ -25,7 +34,7 @@ void node::close()
             last->close();
     out_.clear();
     enter(node_state::idle);
-    fail_all({node_result::unreachable, server_error::none, "shut down", unsent});
+    fail(awaited_.size(), {node_result::unreachable, server_error::none, "shut down", unsent});
 }
 
 /// Asio does not remove the socket from the epoll set that a child shares with its parent. A close would remove it if
@@ -94,6 +103,7 @@ void node::meet(introduction told)
 {
     facts_ = std::move(told.facts);
     server_time_ = told.clock;
+    round_trip_ = server_time_ ? server_time_->took() : core::duration::zero();
     incarnation_ = redis::incarnation(facts_);
     native_ = facts_.info ? facts_.info->native : std::nullopt;
     std::optional<failure> disqualification = listener_.disqualification(index_);
@@ -102,7 +112,8 @@ void node::meet(introduction told)
     least_attempt_.succeeded(core::elapsed(began_, loop_.now()));
     if (disqualification)
         return down(std::move(*disqualification));
-    stream_->listen(*this);
+    in_ = std::make_shared<std::vector<char>>(first_input_size);
+    stream_->listen(*this, in_);
     pace_ = {};
     failures_ = 0;
     failure_ = {};
@@ -120,7 +131,7 @@ void node::meet(introduction told)
 void node::fail_unsent()
 {
     out_.clear();
-    fail_all({.result = node_result::quarantined, .unsent = true});
+    fail(awaited_.size(), {.result = node_result::quarantined, .unsent = true});
 }
 
 void node::renew()
@@ -160,15 +171,16 @@ void node::down(failure why)
     ++failures_;
     retry_at_ = went_down_ + core::half_jitter(failures_, terms_.reconnect_first, terms_.reconnect_cap,
                                                loop_.machine().random_bits());
+    std::size_t const waiting = awaited_.size(); // an observer may let others connect and send
     enter(node_state::down);
-    fail_all(failure_);
+    fail(waiting, failure_);
     set_timer();
 }
 
 /// Sinks may send to this node again, which then is down or connecting anew: only the commands waiting now fail.
-void node::fail_all(failure const& why)
+void node::fail(std::size_t waiting, failure const& why)
 {
-    for (std::size_t left = awaited_.size(); left != 0; --left) {
+    for (std::size_t left = waiting; left != 0; --left) {
         awaited_reply const next = awaited_.front();
         awaited_.pop_front();
         next.sink->on_failure(index_, next.tag, why);

@@ -71,9 +71,9 @@ bool node::only_pushes_unread()
 /// many. It is a copy, since texts of the reply that is being handled refer to what was read.
 std::string node::look_at_unread()
 {
-    std::string all(in_.data() + worked_off_, in_used_ - worked_off_);
+    std::string all(in_->data() + worked_off_, in_used_ - worked_off_);
     std::size_t const read = all.size();
-    for (std::size_t room = in_.size(); room <= most_unread; room *= 2) {
+    for (std::size_t room = in_->size(); room <= most_unread; room *= 2) {
         all.resize(read + room);
         std::size_t const seen = stream_->peek({all.data() + read, room});
         if (seen == 0)

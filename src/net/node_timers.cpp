@@ -3,6 +3,7 @@
 #include "redis/info.hpp"
 #include "redis/resp.hpp"
 
+#include <algorithm>
 #include <utility>
 
 /// The timers of a node: when to connect again, to check a connection, to give one up.
@@ -170,6 +171,7 @@ void node::on_time(std::span<redis::resp_node const> reply)
     if (!theirs)
         return;
     server_time_ = {*theirs, checked_, loop_.now()};
+    round_trip_ = std::min(round_trip_, server_time_->took());
     if (listener_.was_set_forward(index_))
         discount_awaited();
 }

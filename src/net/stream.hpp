@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::net {
 
@@ -46,7 +47,12 @@ public:
 
     /// \name In use, for the listener
     ///@{
-    void listen(stream_listener& listener) { listener_ = &listener; }
+    /// \param buffer for all reads: a system may write into it until the stream's last handler has run
+    void listen(stream_listener& listener, std::shared_ptr<void> buffer = nullptr)
+    {
+        listener_ = &listener;
+        buffer_ = std::move(buffer);
+    }
     /// Starts one read; `on_read` follows.
     virtual void start_read(boost::asio::mutable_buffer) = 0;
     /// Writes what can be written now and removes it from `out`; `on_writable` follows if something is left.
@@ -73,6 +79,9 @@ protected:
     stream() = default;
 
     stream_listener* listener_ = nullptr;
+
+private:
+    std::shared_ptr<void> buffer_;
 };
 
 } // namespace redlock::net

@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_SUITE(attempts, attempts_fixture)
 // rule A3
 BOOST_AUTO_TEST_CASE(each_attempt_has_its_own_nonce)
 {
-    expect_everywhere("SET", reply(canned::loading));
+    expect_everywhere("SET", reply(canned::misconf));
     auto const result = std::make_shared<outcome>();
     lock().acquire(keeps_outcome{result});
     run_until(context, [&] { return result->done(); });
@@ -98,10 +98,10 @@ BOOST_AUTO_TEST_CASE(table_of_last_attempt_shows_nothing_of_earlier_ones)
 {
     warm_up();
     for (int attempt = 0; attempt != 2; ++attempt) { // the rows of the first are used again
-        expect_everywhere("SET", reply(canned::loading));
+        expect_everywhere("SET", reply(canned::misconf));
         expect_everywhere("EVALSHA", reply(canned::zero)); // takes the vote back
     }
-    nodes[0]->expect("SET", reply(canned::loading));
+    nodes[0]->expect("SET", reply(canned::misconf));
     for (std::size_t i : {1U, 2U})
         nodes[i]->expect("SET", late(canned::ok));
     auto wanted = lock();

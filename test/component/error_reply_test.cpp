@@ -51,6 +51,22 @@ BOOST_AUTO_TEST_CASE(vote_with_error_reply_is_classified_and_not_counted)
         }
 }
 
+/// It has become a replica, or loads other data: the next connection shows whether its memory is certain.
+// rules N3 and N5
+BOOST_AUTO_TEST_CASE(node_that_takes_no_writes_any_more_is_connected_anew)
+{
+    for (std::string_view bytes : {canned::readonly, canned::masterdown, canned::loading})
+        BOOST_TEST_CONTEXT(bytes)
+        {
+            scripted_cluster three;
+            three.warm_up();
+            auto const before = three[0].count("HELLO");
+            three[0].expect("SET", reply(bytes));
+            (void)three.try_acquire(three.lock());
+            run_until(three.context, [&] { return three[0].count("HELLO") == before + 1; });
+        }
+}
+
 /// A reply that is neither OK, nil nor an error is no vote either.
 BOOST_AUTO_TEST_CASE(vote_with_unexpected_reply_is_not_counted)
 {
@@ -151,7 +167,7 @@ BOOST_AUTO_TEST_CASE(extension_refused_by_all_remaining_nodes_ends_lease)
     scripted_cluster three;
     auto const got = three.try_acquire(three.lock());
     three.run_until_heard(1);
-    three[0].expect("EVAL", reply(canned::loading));
+    three[0].expect("EVAL", reply(canned::misconf));
     three[1].expect("EVAL", reply(canned::zero));
     three[2].expect("EVAL", late(canned::zero));
     BOOST_TEST(three.extend(got->granted) == errc::no_quorum);
@@ -167,7 +183,7 @@ BOOST_AUTO_TEST_CASE(extension_with_error_replies_leaves_lease_valid)
     scripted_cluster three;
     auto const got = three.try_acquire(three.lock());
     three.run_until_heard(1);
-    three.expect_everywhere("EVAL", reply(canned::loading));
+    three.expect_everywhere("EVAL", reply(canned::misconf));
     BOOST_TEST(three.extend(got->granted) == errc::no_quorum);
     BOOST_TEST(got->granted.valid());
     BOOST_TEST(three.extend(got->granted) == error_code());

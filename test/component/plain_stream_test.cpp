@@ -11,8 +11,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -52,9 +55,34 @@ tcp::endpoint nobody(asio::io_context& context)
     return tcp::acceptor(context, {asio::ip::address_v4::loopback(), 0}, false).local_endpoint();
 }
 
+struct nobody_listens final : net::stream_listener {
+    void on_read(net::error_code, std::size_t) override {}
+    void on_writable(net::error_code) override {}
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(plain_stream)
+
+/// A system that fills the buffer itself may do so until the handler runs (io_uring, Windows).
+BOOST_AUTO_TEST_CASE(buffer_of_pending_read_outlives_its_owner)
+{
+    asio::io_context context;
+    tcp::acceptor server(context, {asio::ip::address_v4::loopback(), 0});
+    auto one = net::make_plain_stream(context.get_executor());
+    net::completion told;
+    one->connect(server.local_endpoint(), true, {told, nullptr});
+    run_until(context, [&] { return told.done; });
+    auto buffer = std::make_shared<std::vector<char>>(64);
+    std::weak_ptr<void> const kept = buffer;
+    nobody_listens listener;
+    one->listen(listener, buffer);
+    one->start_read(asio::buffer(*buffer));
+    buffer.reset();
+    std::exchange(one, nullptr)->close();
+    BOOST_TEST(!kept.expired());
+    run_until(context, [&] { return kept.expired(); });
+}
 
 /// If no server listens, a connection from the very port that is wanted meets itself, and TCP opens it.
 // rule N2

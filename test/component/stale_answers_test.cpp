@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_SUITE(stale_answers)
 BOOST_FIXTURE_TEST_CASE(answer_to_previous_attempt_is_no_vote, scripted_cluster)
 {
     warm_up();
-    std::string_view const first[] = {canned::loading, canned::loading, canned::ok};
-    std::string_view const then[] = {canned::ok, canned::loading, canned::loading};
+    std::string_view const first[] = {canned::misconf, canned::misconf, canned::ok};
+    std::string_view const then[] = {canned::ok, canned::misconf, canned::misconf};
     for (std::size_t i = 0; i != 3; ++i)
         nodes[i]
             ->expect("SET", i == 2 ? late(first[i]) : reply(first[i]))
@@ -79,8 +79,8 @@ BOOST_FIXTURE_TEST_CASE(answer_to_previous_extension_confirms_nothing, scripted_
 {
     auto const got = try_acquire(lock());
     run_until(context, [&] { return got->granted.votes() == 3; });
-    nodes[0]->expect("EVAL", reply(canned::loading)).expect("EVAL", reply(canned::one));
-    nodes[1]->expect("EVAL", reply(canned::loading)).expect("EVAL", reply(canned::loading));
+    nodes[0]->expect("EVAL", reply(canned::misconf)).expect("EVAL", reply(canned::one));
+    nodes[1]->expect("EVAL", reply(canned::misconf)).expect("EVAL", reply(canned::misconf));
     nodes[2]->expect("EVAL", late(canned::one)).expect("EVAL", reply(canned::zero));
     BOOST_TEST(extend(got->granted) == errc::no_quorum);
     auto const result = std::make_shared<outcome>();

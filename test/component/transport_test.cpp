@@ -92,6 +92,16 @@ BOOST_AUTO_TEST_CASE(half_reply_after_handshake_closes_connection)
     BOOST_TEST(first().detail == "handshake: a reply that nobody asked for");
 }
 
+// rule A4
+BOOST_AUTO_TEST_CASE(empty_push_is_no_answer)
+{
+    scripted_cluster three;
+    three.warm_up();
+    three[0].expect("SET", reply(">0\r\n" + std::string(canned::ok)));
+    auto const got = three.try_acquire(three.lock());
+    run_until(three.context, [&] { return got->granted.votes() == 3; });
+}
+
 /// Both releases are about to be sent once more when the third reply is read.
 BOOST_AUTO_TEST_CASE(reply_to_what_is_not_sent_yet_closes_connection)
 {

@@ -201,7 +201,21 @@ BOOST_AUTO_TEST_CASE(info_with_missing_lines_leaves_other_facts_known)
     BOOST_TEST((anonymous.uptime == 7s));
     BOOST_TEST((anonymous.replica == true));
     BOOST_TEST((anonymous.may_evict == true));
-    BOOST_TEST(parse_info(std::string(least) + std::string(longest_info, 'x')).run_id.empty());
+}
+
+/// Some servers report every error that they have ever answered.
+// rule N6
+BOOST_AUTO_TEST_CASE(end_of_long_info_is_not_read)
+{
+    std::string text(least);
+    auto const run_id = parse_info(text).run_id;
+    BOOST_TEST(!run_id.empty());
+    while (text.size() <= longest_info)
+        text += "errorstat_X:count=1\r\n";
+    BOOST_TEST(parse_info(text).run_id == run_id);
+    std::string const filled(longest_info - 10, 'x');
+    BOOST_TEST(!parse_info(filled + "\r\nrole:slave\r\n").replica.has_value()); // the cut is in this line
+    BOOST_TEST(parse_info(std::string(2 * longest_info, 'x')).run_id.empty());
 }
 
 // rule N6
