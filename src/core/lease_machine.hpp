@@ -103,6 +103,9 @@ public:
     /// A renewal is due, but the holder makes no progress: the renewal is postponed, like one that failed (rule H8).
     void postpone_renewal(instant now);
 
+    /// A renewal is due then.
+    void renew_at(instant when) { renew_after_ = elapsed(sent_, when); }
+
     /// The round is over: a node that is silent now has no vote in it.
     [[nodiscard]] outcome time_out(lease_round&, instant now);
 

@@ -222,15 +222,18 @@ void held_lease::invalidated(unsigned node)
         check_ownership();
 }
 
-/// One node's word does not count, but an extension does, which every node answers (rule W6).
+/// One node's word does not count, but an extension does, which every node answers (rule W6). It begins in the next turn: this
+/// lease may end with it, and others because of that, while a list of them is walked over.
 void held_lease::check_ownership()
 {
     if (!is_certain() || !kept().watching)
         return;
-    if (kept().extending())
+    if (kept().extending()) {
         kept().changed = true;
-    else
-        renew();
+    } else {
+        kept().renew_at(on().loop().now());
+        schedule();
+    }
 }
 
 void held_lease::tell(event what, core::duration spare, std::string_view detail)

@@ -63,12 +63,12 @@ public:
     [[nodiscard]] bool busy() const { return under_way_ != 0; }
 
     void for_each_lock(std::function<void(lock_descriptor const&)> const&) const;
-    /// A lease may find that it is over, and end.
+    /// Nothing of these ends meanwhile.
     void tell_usable(unsigned node)
     {
         for (list* const all : {&operations_, &leases_})
-            for (auto each = all->begin(); each != all->end();)
-                (each++)->on_usable(node);
+            for (activity& each : *all)
+                each.on_usable(node);
     }
     void tell_nodes_changed()
     {

@@ -366,6 +366,55 @@ BOOST_AUTO_TEST_CASE(node_that_missed_the_last_vote_forgets_what_was_taken)
     BOOST_TEST(nodes_with("a", taken) == 0U);
 }
 
+/// The node's event finds that a lease is over. The next waiter for its name fails at once, and gives up the leases that it
+/// has, of which the node's event is still to tell.
+// rules H7 and M8
+BOOST_AUTO_TEST_CASE(names_are_given_up_when_a_node_comes_back)
+{
+    options.ttl = 1s;
+    options.retry.outage_patience = 0ms;
+    options.handover = {.batch = 1000, .period = 1h};
+    settings.reconnect.min_delay = settings.reconnect.max_delay = 10s;
+    auto const pair = want_all(add(), {"x", "y"});
+    auto const b = want_one(add(), "b");
+    auto const a = want_one(add(), "a");
+    contender& one = add();
+    auto const set = want_all(one, {"a", "b", "x"});
+    pass(longest_try_for_all());
+    a->held = {};
+    pass(100ms); // it has a alone
+    lease adopted = multi_mutex(*one.locks, {"x", "y"}, options).adopt(pair->held.nonce());
+    pair->held.detach();
+    adopted.extend([](error_code) {});
+    pass(100ms);
+    b->held = {};
+    pass(200ms); // it has b, too, and waits for x
+    BOOST_TEST_REQUIRE(adopted.valid());
+    BOOST_TEST_REQUIRE(all_nodes_have("a"));
+    BOOST_TEST_REQUIRE(all_nodes_have("b"));
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        net.at(n).up = false;
+        net.reset_connections(n);
+    }
+    pass(500ms);
+    duration const later = time.now() + adopted.remaining() + 20ms;
+    for (std::size_t n = 0; n != net.size(); ++n) {
+        net.at(n).up = true;
+        net.at(n).stalled_until = later;
+    }
+    auto const connects = [](node_status const& each) { return each.state == node_state::connecting; };
+    (void)until([&] { return std::ranges::all_of(one.locks->node_table(), connects); });
+    one.process.machine().hold_timers_until(later + 100ms);
+    BOOST_TEST_REQUIRE(adopted.valid());
+    pass(later - 10ms - time.now());
+    net.reset_connections(1);
+    net.reset_connections(2);
+    BOOST_TEST_REQUIRE(!set->ended.has_value());
+    pass(300ms + 1s);
+    BOOST_TEST((adopted.state() == lease_state::lost));
+    BOOST_TEST(set->ended.has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace redlock::test
