@@ -70,9 +70,9 @@ concept lease_body =
 /// The body has not run: those of `mutex::acquire`, as a `lock_error` whose `stage()` is `lock_stage::acquiring`.
 ///
 /// The lease ended before the body: `lease_lost_error`, with `errc::lease_lost` and the `loss_cause`, or with
-/// `errc::shut_down` after `client::shutdown`. If the body ends while its lease is suspect (`tolerate_suspect`), a release
-/// that a majority confirms proves that it was not lost. A lease that the body released or detached has not
-/// ended too early. One that it moved away is watched until the body ends.
+/// `errc::shut_down` after `client::shutdown`. If the body ends while its lease is suspect (`tolerate_suspect`), it is
+/// extended first: it was lost, unless a majority confirms that. A lease that the body released or detached has not ended
+/// too early. One that it moved away is watched until the body ends.
 ///
 /// Whatever the body throws.
 /// \par Thread safety and lifetime

@@ -61,7 +61,8 @@ struct with_lock_fixture {
         bool lost = false; ///< a lease_lost_error
     };
     using body = std::function<asio::awaitable<void>(lease&)>;
-    [[nodiscard]] outcome run(mutex const& lock, body const& work)
+    template <class Lock>
+    [[nodiscard]] outcome run(Lock const& lock, body const& work)
     {
         auto job = [&]() -> asio::awaitable<int> {
             auto counts = [&](lease& held) -> asio::awaitable<int> {
@@ -87,9 +88,10 @@ struct with_lock_fixture {
         BOOST_TEST(!end.error.has_value(), (end.error ? end.error->what() : ""));
         BOOST_TEST((end.value == 42));
     }
-    void expect_end(body const& work, errc code, mutex const* lock = nullptr)
+    template <class Lock = mutex>
+    void expect_end(body const& work, errc code, Lock const* lock = nullptr)
     {
-        auto const end = run(lock ? *lock : seat, work);
+        auto const end = lock ? run(*lock, work) : run(seat, work);
         BOOST_TEST_REQUIRE(end.error.has_value());
         BOOST_TEST(end.lost);
         BOOST_TEST((end.error->code() == code));
@@ -103,6 +105,16 @@ struct with_lock_fixture {
         while (held.state() == lease_state::held)
             co_await servers.sleep(100ms);
     }
+};
+
+/// Its lock's leases become suspect.
+struct suspect_fixture : with_lock_fixture {
+    mutex tolerant{
+        locks, "seat:42", {.ttl = 3s, .renew = false, .tolerate_suspect = true, .node_timeout = 300ms}};
+    body suspected = [this](lease& held) -> asio::awaitable<void> {
+        co_await go_on(held);
+        BOOST_TEST((held.state() == lease_state::suspect));
+    };
 };
 
 asio::awaitable<void> nothing(lease&)
@@ -182,14 +194,8 @@ BOOST_AUTO_TEST_CASE(lease_that_ends_before_the_body_is_a_lease_lost_error)
         errc::shut_down);
 }
 
-BOOST_AUTO_TEST_CASE(release_decides_for_body_that_ended_while_its_lease_was_suspect)
+BOOST_FIXTURE_TEST_CASE(extension_decides_for_body_that_ended_while_its_lease_was_suspect, suspect_fixture)
 {
-    mutex const tolerant(locks, "seat:42",
-                         {.ttl = 3s, .renew = false, .tolerate_suspect = true, .node_timeout = 300ms});
-    auto const suspected = [&](lease& held) -> asio::awaitable<void> {
-        co_await go_on(held);
-        BOOST_TEST((held.state() == lease_state::suspect));
-    };
     expect_value(suspected, &tolerant);
     expect_end(
         [&](lease& held) -> asio::awaitable<void> {
@@ -197,6 +203,34 @@ BOOST_AUTO_TEST_CASE(release_decides_for_body_that_ended_while_its_lease_was_sus
             cut();
         },
         errc::lease_lost, &tolerant);
+}
+
+/// The release would have enough answers.
+BOOST_FIXTURE_TEST_CASE(key_on_one_node_does_not_prove_a_suspect_lease, suspect_fixture)
+{
+    expect_end(
+        [&](lease& held) -> asio::awaitable<void> {
+            co_await suspected(held);
+            servers.flush(0);
+            servers.cut(2);
+        },
+        errc::lease_lost, &tolerant);
+}
+
+/// Its release asks no node.
+// rule S18
+BOOST_FIXTURE_TEST_CASE(reader_that_shares_its_key_does_not_prove_a_suspect_lease, suspect_fixture)
+{
+    auto readers =
+        shared_mutex(locks, "seat:42", {.ttl = 3s, .tolerate_suspect = true, .node_timeout = 300ms}).shared();
+    elsewhere = servers.run(readers.acquire(asio::use_awaitable));
+    expect_end(
+        [&](lease& held) -> asio::awaitable<void> {
+            BOOST_TEST(held.nonce() == elsewhere.nonce());
+            cut();
+            co_await suspected(held);
+        },
+        errc::lease_lost, &readers);
 }
 
 BOOST_AUTO_TEST_CASE(lock_that_was_not_acquired_says_so)

@@ -180,11 +180,14 @@ boost::asio::awaitable<body_result<Body>> run_guarded(Lock lock, Body body, std:
     boost::system::error_code end = run->end;
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_await asio::this_coro::throw_if_cancelled(false);
+    boost::system::error_code unproven;
+    // A release proves less: others may have had the key on nodes that did not answer, and other readers may keep it.
+    if (!end && left == lease_state::suspect)
+        co_await held.extend(asio::redirect_error(asio::use_awaitable, unproven));
     boost::system::error_code released; // if it is not confirmed, the observer is told
     co_await held.release(asio::redirect_error(asio::use_awaitable, released));
     if (!end && left != lease_state::held)
         end = run->end; // which has been heard by now
-    bool const unproven = left == lease_state::suspect && released;
     if (!end && (unproven || left == lease_state::lost))
         end = errc::lease_lost;
     settle(failure, end, held);
