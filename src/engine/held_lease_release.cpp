@@ -197,7 +197,7 @@ void held_lease::finish_release()
     releasing& stage = *releasing_stage();
     stage.under_way = false;
     on().loop().cancel(*this);
-    bool const confirmed = stage.tally.confirmed();
+    bool const confirmed = stage.told_confirmed = stage.tally.confirmed();
     auto const outcome = stage.tally.verdict();
     boost::system::error_code const result = outcome == verdict::was_gone ? make_error_code(errc::lease_lost)
                                              : outcome == verdict::confirmed
@@ -216,9 +216,12 @@ void held_lease::finish_release()
 void held_lease::resign(wait_op& w)
 {
     releasing* const stage = releasing_stage();
-    bool const unconfirmed = stage && !on().life.closing() && !stage->tally.confirmed();
+    bool const unconfirmed = stage && !on().life.closing() && !stage->told_confirmed;
     if (!unconfirmed)
         return release(&w);
+    stage->told_confirmed = stage->tally.confirmed();
+    if (stage->told_confirmed) // by an answer that came after the timeout
+        return w.finish({});
     waiting_.push_back(w);
     if (stage->under_way)
         return;

@@ -104,8 +104,9 @@ struct releasing {
     bool under_way = false;
     /// The next owner in the queue may have taken the keys by now: "not yours" is then as good as a release.
     bool may_be_claimed : 1 = false;
-    bool handed_on : 1 = false;    ///< by a node that says so
-    bool opens_window : 1 = false; ///< for unqueued clients
+    bool handed_on : 1 = false;      ///< by a node that says so
+    bool opens_window : 1 = false;   ///< for unqueued clients
+    bool told_confirmed : 1 = false; ///< its holder was told that a majority has confirmed it
 };
 
 } // namespace redlock::detail

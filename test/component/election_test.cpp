@@ -172,6 +172,26 @@ BOOST_AUTO_TEST_CASE(resignation_that_failed_is_repeated)
     BOOST_TEST(*leader.resigned == errc::released);
 }
 
+// rule EL6
+BOOST_AUTO_TEST_CASE(resignation_that_was_confirmed_late_succeeds_when_it_is_repeated)
+{
+    settings.node_timeout = 100ms;
+    participant& leader = add_leader();
+    net.between(0, 1).cut_back_until = time.now() + 150ms;
+    net.between(0, 2).cut_there_until = time.now() + 5s;
+    leader.resign();
+    (void)until([&] { return leader.resigned.has_value(); });
+    BOOST_TEST(*leader.resigned == errc::no_quorum);
+    pass(100ms);
+    for (std::size_t n : {0U, 1U})
+        net.between(0, n).cut_there_until = time.now() + 5s; // nobody is asked again
+    for (error_code const expected : {error_code(), make_error_code(errc::released)}) {
+        leader.resign();
+        (void)until([&] { return leader.resigned.has_value(); });
+        BOOST_TEST(*leader.resigned == expected);
+    }
+}
+
 /// The node's answer to the first resignation comes during the second one, just before the answer to that.
 // rule EL6
 BOOST_AUTO_TEST_CASE(node_that_answers_both_resignations_counts_once)
