@@ -109,13 +109,13 @@ void held_lease::release_on(core::node_set where, kind::request what)
 // rules M3 and R2
 void held_lease::on_given_back(node_answer const& got)
 {
+    releasing& stage = *releasing_stage();
+    if (got.node == stage.queue_node)
+        stage.may_be_claimed = stage.handed_on;
     if (got.answer.what == meaning::error) {
         on().registry.refused(got.node, lock().key->awaited(), got.reply);
         release_late(core::node_set(got.node), kind::request::release);
     } else {
-        releasing& stage = *releasing_stage();
-        if (got.node == stage.queue_node)
-            stage.may_be_claimed = stage.handed_on;
         if (got.answer.handed_on)
             stage.tally.excuse();
         on_release(got);

@@ -665,6 +665,22 @@ BOOST_AUTO_TEST_CASE(own_release_behind_votes_of_next_operation_is_heard_of)
     BOOST_TEST((until([&] { return next.valid(); }, 5s) <= 100ms));
 }
 
+/// The other nodes have lost the key.
+// rule R2
+BOOST_AUTO_TEST_CASE(queue_node_that_refuses_hands_nothing_on)
+{
+    line_up_and_pass(3);
+    std::size_t const first = where();
+    net.at(first).redis.is.forbidden = {"mget"}; // a plain release has none
+    for_all_but(first, [&](std::size_t n) { say(n, {"DEL", "seat"}); });
+    all[1]->release();
+    pass(one_way + 200us); // the refusal is on its way back
+    net.between(1, first).cut_back_until = time.now() + 20ms;
+    pass(100ms);
+    BOOST_TEST_REQUIRE(all[1]->told->released.has_value());
+    BOOST_TEST(*all[1]->told->released == errc::lease_lost);
+}
+
 BOOST_AUTO_TEST_CASE(client_that_ends_amid_release_leaves_no_key)
 {
     std::ranges::reverse(settings.nodes); // the one where they meet ends last
