@@ -168,12 +168,12 @@ void held_lease::on_extension(node_answer const& got)
 {
     if (!got.late && !over() && got.answer.what == meaning::unknown_script && end_if_expired())
         return;
-    if (got.answer.what == meaning::error)
-        nodes().note(got.node, "extend", got.reply);
     node_report row;
     report(got, type(), row);
     if (got.late || over())
         return tell_answer(got.node, row); // an answer that comes too late says nothing of the end
+    if (got.answer.what == meaning::error)
+        nodes().note(got.node, "extend", got.reply);
     if (got.answer.unread && kept().watching)
         watch_on(got.node);
     if (arguments_ && arguments_->are_observed()) // the node does not tell of our own change

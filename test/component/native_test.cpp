@@ -5,6 +5,7 @@
 #include <redlock/error.hpp>
 #include <redlock/fenced_mutex.hpp>
 #include <redlock/mutex.hpp>
+#include <redlock/shared_mutex.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -158,6 +159,23 @@ BOOST_AUTO_TEST_CASE(nodes_of_different_versions_are_told_in_different_words)
     char const* const known[] = {"SET NX, EVALSHA, ", "SET NX, DELEX, ", "SET NX, DELIFEQ, "};
     for (std::size_t n = 0; n != 3; ++n)
         BOOST_TEST(heard(n) == known[n]);
+}
+
+/// A reader's extension has no such answer.
+// rule S12
+BOOST_AUTO_TEST_CASE(late_answer_to_native_extension_is_no_refusal)
+{
+    become(version::redis_8_6);
+    locks.emplace(program.make_client(settings));
+    shared_mutex(*locks, "lock", lasting).acquire([this](error_code, lease got) { held = std::move(got); });
+    pass(10ms);
+    BOOST_TEST_REQUIRE(held.valid());
+    held.extend([](error_code) {});
+    held.downgrade();
+    pass(10ms);
+    BOOST_TEST(held.shared());
+    for (node_status const& each : locks->node_table())
+        BOOST_TEST(each.detail == "");
 }
 
 // rule A7
