@@ -234,6 +234,8 @@ void leader_watch::weigh()
     if (phase_ != phase::asking)
         return;
     auto const verdict = conclude();
+    if (phase_ != phase::asking) // a node was found gone, and its event has ended the watch
+        return;
     observes_ ? judge_change(verdict) : judge_query(verdict);
 }
 
