@@ -152,6 +152,26 @@ BOOST_AUTO_TEST_CASE(waiters_without_a_right_are_served_in_order)
                 }
 }
 
+/// The right was taken away after the dead waiter had entered.
+// rule Q18
+BOOST_AUTO_TEST_CASE(waiters_that_may_not_call_pass_one_that_was_killed)
+{
+    for (kind_of_lock const& kind : kinds)
+        BOOST_TEST_CONTEXT(kind.name)
+        {
+            std::unique_ptr<wish_fixture::wish> killed; // has to outlive its client
+            polling_fixture its;
+            auto holder = its.want(kind.make(its.add(), its.options));
+            killed = its.want(kind.make(its.add(), its.options));
+            its.forbid("publish", true);
+            auto behind = its.want(kind.make(its.add(), its.options));
+            BOOST_TEST(its.positions() == 2U);
+            its.kill(1);
+            holder->held = {};
+            (void)its.until([&] { return behind->held.valid(); }, longest_poll + time_to_poll);
+        }
+}
+
 /// The lock would stand idle until the waiter asks the next time.
 // rule Q18
 BOOST_AUTO_TEST_CASE(lock_is_kept_for_a_polling_waiter_once_it_has_asked_as_the_first)

@@ -300,6 +300,9 @@ std::set<char> without(std::set<char> all, std::set<char> const& some)
     return all;
 }
 
+/// The entry of one that may not call the other.
+std::string const passed_another = "string a; zset [bx#b]; none";
+
 bool tells_of_rights(std::string const& said)
 {
     return said == "-NOPERM";
@@ -346,10 +349,14 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
                     if (said == usual && state() == usual_state)
                         continue;
                     matters = true;
+                    if (command == "publish" && said == "1" &&
+                        one.script.index == redis::scripts::enter.index) {
+                        BOOST_TEST(state() == passed_another);
+                        continue;
+                    }
                     bool const gives_back = one.script.index == redis::scripts::give_back.index;
                     BOOST_TEST((tells_of_rights(said) || (gives_back && said == "1") ||
-                                (command == "publish" && (said == "QUEUED" || said == "LINE 0 1 ")) ||
-                                said == usual),
+                                (command == "publish" && said == "QUEUED") || said == usual),
                                said);
                     std::set<char> gone = were_called;
                     if (gives_back)
@@ -374,9 +381,9 @@ BOOST_AUTO_TEST_CASE(script_that_lacks_a_command_changes_nothing_by_halves)
     }
 }
 
-/// A waiter without the right to call other clients has a polling position.
-// rule Q3
-BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody)
+/// A waiter without the right to call other clients has a polling position, and passes them.
+// rules Q3 and Q18
+BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody_else)
 {
     for (situation const& one : situations())
         BOOST_TEST_CONTEXT(one.what)
@@ -398,11 +405,53 @@ BOOST_AUTO_TEST_CASE(script_that_may_not_call_serves_nobody)
             } else if (one.script.index == redis::scripts::renew.index) {
                 BOOST_TEST(said == "1");
                 BOOST_TEST(state("queue") == queue);
+            } else if (one.script.index == redis::scripts::enter.index) {
+                BOOST_TEST(said == "1");
+                BOOST_TEST(state() == passed_another);
             } else {
-                BOOST_TEST((said == "QUEUED" || said == "LINE 0 1 "), said);
+                BOOST_TEST(said == "QUEUED");
                 BOOST_TEST(state("lock") == lock);
-                BOOST_TEST((without(owners(state("queue")), {'a'}) == owners(queue)));
+                BOOST_TEST(state("queue") == queue);
             }
+        }
+}
+
+/// They may be dead, and all others may lack the right, too.
+// rule Q18
+BOOST_AUTO_TEST_CASE(waiter_that_may_not_call_passes_those_that_need_a_call)
+{
+    for (char const kind : {'x', 'r', 'p'})
+        BOOST_TEST_CONTEXT(kind)
+        {
+            reset();
+            words dead;
+            for (char who = 'a'; who != 'v'; ++who) // more than are looked at at once
+                dead.push_back(position(who, who % 2 == 0 ? 'x' : 'p'));
+            administer(waiting(dead));
+            forbid_channels();
+            BOOST_TEST(vote('x', 'r') == "QUEUED");
+            BOOST_TEST(poll('z', kind) == (kind == 'p' ? "GIVEN 0" : "1"));
+            BOOST_TEST(owners(state("lock")) == std::set{'z'});
+            BOOST_TEST(!owners(state("queue")).contains('z'));
+        }
+}
+
+/// One that waits with a channel stays, and asks by itself.
+// rules Q2 and Q18
+BOOST_AUTO_TEST_CASE(polling_reader_is_called_beside_one_that_may_not_be_called)
+{
+    for (bool const released : {false, true})
+        BOOST_TEST_CONTEXT(released)
+        {
+            reset();
+            administer(held_by('a'));
+            BOOST_TEST(poll('b', 'r') == "LINE # 0 aaaaaaaa");
+            BOOST_TEST(enter('c', 'r') == "LINE # 1 aaaaaaaa");
+            if (!released)
+                administer({"DEL", "lock"});
+            forbid_channels();
+            BOOST_TEST((released ? give_back('a', 'x') : poll('b', 'r')) == (released ? "2" : "1"));
+            BOOST_TEST(state("lock") == "zset [b]");
         }
 }
 

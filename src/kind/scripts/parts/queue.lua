@@ -30,18 +30,18 @@ local function is_dead(position)
     local moment = asked(position)
     return moment and math.abs(now - moment) > 1000
 end
+local mute = false -- Do we lack the right to call waiters?
 -- The lock is kept for a polling waiter only once that has asked as the first.
 -- rule Q18
 local function can_be_called(position)
-    return not asked(position) or position:sub(49, 49) == '!' or position == me
+    return position == me or not asked(position) and not mute or asked(position) and position:sub(49, 49) == '!'
 end
-local mute -- the refusal to call waiters: we lack that right
 -- \return whether the waiter hears it, or is alive without that
 local function tell(position, word, rest)
     local heard = asked(position) and 1
         or redis.pcall('publish', position:sub(49), word .. ' ' .. position:sub(1, 32) .. ' ' .. rest)
     if type(heard) == 'table' then
-        mute = heard
+        mute = true
         error(heard)
     end
     return heard > 0
@@ -138,30 +138,33 @@ end
 -- Gives the lock to the first position that can be called, and with a reader to all readers.
 -- \return whether others may be served now
 local function serve_first()
-    local positions, removed = redis.call('zrange', KEYS[2], 0, 15), false
+    local positions, removed = redis.call('zrange', KEYS[2], 0, mute and -1 or 15), false
     local more = #positions == 16
-    while positions[1] do
-        local first = positions[1]
+    for i, first in ipairs(positions) do
         local wants = first:sub(33, 33)
         if is_dead(first) then
             leave(first)
             removed = true
         elseif can_be_called(first) then
             return wants == 'x' and serve_exclusive(first) or wants == 'r' and serve_readers()
-                or wants == 'p' and serve_permits(positions, more)
+                or wants == 'p' and serve_permits({unpack(positions, i)}, more)
         end
-        table.remove(positions, 1)
     end
     return removed
 end
--- Serves the queue. Without the right to call waiters it serves nobody, and changes nothing.
+local function serve_all()
+    while kind ~= 'string' and kind ~= 'foreign' and serve_first() do
+    end
+end
+-- Serves the queue. If we may not call waiters, those that need a call are passed over: they may be dead.
 -- \return the reply if another right is missing
 local function serve()
-    local done, why = pcall(function()
-        while kind ~= 'string' and kind ~= 'foreign' and serve_first() do
-        end
-    end)
-    if not done and not mute then
+    mute = false
+    local done, why = pcall(serve_all)
+    if mute then
+        done, why = pcall(serve_all)
+    end
+    if not done then
         return type(why) == 'table' and why or redis.error_reply(why)
     end
 end
