@@ -20,6 +20,27 @@ struct some_permits : queue_nodes {
 
 BOOST_FIXTURE_TEST_SUITE(queue_permits, some_permits)
 
+/// The waiter did not hear of its call in time.
+// rule Q2
+BOOST_AUTO_TEST_CASE(permits_that_have_ended_are_not_given_once_more)
+{
+    listen('b');
+    for (bool const replaced : {false, true})
+        BOOST_TEST_CONTEXT(replaced)
+        {
+            administer({"DEL", "lock"});
+            vote('a', {.count = 2, .limit = 2});
+            BOOST_TEST(enter('b', 'p', 2, 2) == "LINE # 0 PERMITS");
+            BOOST_TEST(give_back('a', 'p') == "2");
+            BOOST_TEST(enter('b', 'p', 2, 2) == "GIVEN 0 1");
+            end_permit("0");
+            if (replaced)
+                administer({"HDEL", "lock", "0"});
+            BOOST_TEST(enter('b', 'p', 2, 2) == "LINE # 0 PERMITS");
+            leave('b', 'p', 2, 2);
+        }
+}
+
 // rule P3
 BOOST_AUTO_TEST_CASE(vote_is_given_as_many_permits_as_it_wants_or_none)
 {

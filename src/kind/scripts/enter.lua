@@ -46,8 +46,8 @@ local function given_before()
         return tonumber(redis.call('zscore', KEYS[1], nonce) or 0) > now
     elseif kind == 'hash' then
         -- with permits_of.lua
-        local permits = permits_of(nonce, {})
-        return permits[1] and permits
+        local permits = permits_of(nonce, {}, now)
+        return permits[1] and #permits == tonumber(position:sub(41, 44)) and permits
     end
 end
 local function replace(old, new)
