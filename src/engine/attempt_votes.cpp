@@ -45,9 +45,10 @@ void attempt::await_answers()
 void attempt::await_queue_node()
 {
     constexpr core::duration shortest = std::chrono::milliseconds{2};
+    if (heeds_since_)
+        return;
     core::instant const now = runtime_.loop().now();
-    if (!heeds_since_)
-        heeds_since_ = now;
+    heeds_since_ = now;
     core::duration const left = core::remaining(votes_.sent() + config_->node_timeout, now);
     core::duration const grace = std::max<core::duration>(2 * runtime_.round_trip(), shortest);
     runtime_.loop().schedule_finely(*this, now + std::min(grace, left));
