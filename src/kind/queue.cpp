@@ -5,6 +5,7 @@
 #include "redis/command.hpp"
 #include "redis/text_number.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@ void append_digits(std::string& text, std::chrono::milliseconds::rep number, std
     text.append(count - digits.size(), '0').append(digits);
 }
 
-/// A longer time is ignored.
+/// A longer time counts as this.
 constexpr std::chrono::hours longest_time{48};
 
 template <class Unit>
@@ -29,10 +30,9 @@ std::optional<std::chrono::microseconds> take_time(std::string_view& text)
 {
     constexpr Unit longest = longest_time;
     std::uint64_t time = 0;
-    if (!redis::read_number(redis::take_word(text), time) ||
-        time > static_cast<std::uint64_t>(longest.count()))
+    if (!redis::read_number(redis::take_word(text), time))
         return std::nullopt;
-    return Unit{time};
+    return Unit{std::min(time, static_cast<std::uint64_t>(longest.count()))};
 }
 
 } // namespace

@@ -513,10 +513,12 @@ BOOST_AUTO_TEST_CASE(calls_name_their_waiter)
     std::string const left = "free " + nonce + " 2000 " + previous_owner;
     BOOST_TEST((read_call(left).value().what == call::word::free));
     BOOST_TEST((read_call(left).value().time == 2ms));
+    std::string const too_long = "take " + nonce + " 172800000001 "; // it is called nevertheless
+    BOOST_TEST_REQUIRE(read_call(too_long).has_value());
+    BOOST_TEST((read_call(too_long)->time == 48h));
     for (std::string const& odd :
          words{"", "take", "take ", "first", "take " + previous_owner.substr(1), "last " + nonce + " 0",
-               "take " + nonce + " 0 x", "take " + nonce + " x ", "take " + nonce + " -1 ",
-               "take " + nonce + " 172800000001 ", "first " + nonce, "first " + nonce + " 172800001",
+               "take " + nonce + " 0 x", "take " + nonce + " x ", "take " + nonce + " -1 ", "first " + nonce,
                "first " + nonce + " 0 " + previous_owner, "free " + nonce + ' ', "free " + nonce + " 0 x",
                " take " + nonce + " 0 "})
         BOOST_TEST(!read_call(odd), odd);
