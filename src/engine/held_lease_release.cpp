@@ -148,7 +148,7 @@ bool held_lease::releases_lock_alone(node_answer const& got)
         nodes().note(got.node, "release", got.reply);
     bool const alone = asks_for_lock_alone(got, type()) && nodes().at(got.node).ensure_can_release();
     if (alone)
-        send(got.node, kind::request::lock_release);
+        release_late(core::node_set(got.node), kind::request::lock_release);
     return alone;
 }
 

@@ -358,6 +358,26 @@ BOOST_AUTO_TEST_CASE(lock_is_given_back_where_announcement_is_refused)
         BOOST_TEST(!on(n, "seat").has_value());
 }
 
+/// The next operation of the client has found the lock before that, and no node tells of own changes.
+// rule W2
+BOOST_AUTO_TEST_CASE(lock_that_is_given_back_alone_goes_to_the_next_operation)
+{
+    participant& rival = add_leader("r");
+    participant& one = add();
+    one.campaign("a");
+    pass(100ms);
+    rival.resign(); // now the client knows of others
+    (void)until([&] { return one.leads(); });
+    fenced_mutex other(*one.locks, "seat");
+    lease next;
+    other.acquire([&](error_code, lease got) { next = std::move(got); });
+    pass(200ms);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).redis.is.forbidden_key = "seat:redlock-leader";
+    one.resign();
+    (void)until([&] { return next.valid(); }, 100ms);
+}
+
 // rule EL6
 BOOST_AUTO_TEST_CASE(cancelled_campaign_leaves_nothing)
 {
