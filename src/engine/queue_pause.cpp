@@ -263,7 +263,7 @@ void queue_pause::on_position(node_answer const& got)
     forget_call();
     wanted_.saw(got.node, nodes().size(), seen);
     had_one_owner_ = seen.who == holder_kind::owner || seen.who == holder_kind::no_lock;
-    if (!was_tracked_ && had_one_owner_ && !polls_)
+    if (!(was_tracked_ && nodes().at(node_).tracks()) && had_one_owner_ && !polls_)
         return hear_of_changes();
     auto const left = std::min<std::chrono::milliseconds>(*seen.left, longest_time_left);
     in_front_ = false;

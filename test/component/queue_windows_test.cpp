@@ -250,6 +250,27 @@ BOOST_AUTO_TEST_CASE(waiter_for_many_locks_at_once_hears_of_each)
         }
 }
 
+/// The node tells of no change meanwhile.
+// rule Q13
+BOOST_AUTO_TEST_CASE(waiter_asks_for_tracking_again_if_the_node_was_too_busy)
+{
+    unsigned asked = 0;
+    for (std::size_t n = 0; n != net.size(); ++n)
+        net.at(n).garble = [&](auto, std::string said) {
+            if (said.starts_with("+OK\r\n+LINE") && ++asked == 1)
+                return "-BUSY Redis is busy running a script.\r\n" + said.substr(5);
+            return asked == 1 && said.find("invalidate") != said.npos ? std::string() : said;
+        };
+    occupy("3600000");
+    contender& one = add();
+    one.acquire();
+    pass(1s);
+    BOOST_TEST(asked == 2U);
+    for (std::size_t n = 0; n != net.size(); ++n)
+        say(n, {"DEL", "seat"});
+    BOOST_TEST((until_granted(one) <= 4 * round_trip + a_tick));
+}
+
 /// Each of the two questions has its own time.
 // rule Q13
 BOOST_AUTO_TEST_CASE(distant_waiter_enters_queue_of_a_node_that_does_not_track_yet)
