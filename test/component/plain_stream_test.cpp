@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A connection without TLS.
-#include "kit/patience.hpp"
+#include "kit/running.hpp"
 #include "net/coroutine.hpp"
 #include "net/leaf/socket_stream.hpp"
 
