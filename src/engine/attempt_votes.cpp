@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // An attempt's questions to the nodes, and its use of their answers.
 namespace redlock::detail {
