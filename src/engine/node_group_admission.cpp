@@ -133,17 +133,17 @@ bool node_group::knows_marker(unsigned node, node_report& row)
 
 bool node_group::has_waited(unsigned node, lock_descriptor const& lock, node_report& row)
 {
-    if (!is_quarantined(node, lock)) {
+    auto const until = quarantined_until(node, lock);
+    if (!until) {
         if (quarantines_[node] && core::surely_reached(*quarantines_[node], environment_.loop().now()))
             end_quarantine(node);
         note_certain(node);
         return true;
     }
-    core::instant const until = *quarantined_until(node, lock);
     row.result = node_result::quarantined;
-    row.remaining = quarantine_left(until, environment_.loop().now());
-    describe(row, [&] { return quarantine_of(node, lock, until).explanation(environment_.loop().now()); });
-    tell_quarantine(node, lock, until);
+    row.remaining = quarantine_left(*until, environment_.loop().now());
+    describe(row, [&] { return quarantine_of(node, lock, *until).explanation(environment_.loop().now()); });
+    tell_quarantine(node, lock, *until);
     return false;
 }
 
