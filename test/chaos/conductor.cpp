@@ -472,10 +472,10 @@ void conductor::befall_group(fault const& f, test::watched_group& group, stage w
     if (begins)
         if (auto const master = group.master(); master != group.members.size())
             former_master_ = master;
-    auto& victim = group.members[former_master_];
+    auto& member = group.members[former_master_];
     if (f.what == "kill master")
-        return begins ? victim.kill() : group.members.restart(former_master_);
-    begins ? victim.pause() : victim.resume();
+        return begins ? member.kill() : group.members.restart(former_master_);
+    begins ? member.pause() : member.resume();
 }
 
 /// A program that is slow to wake may miss every open window (W5). If one has not been served, the served ones leave,

@@ -82,9 +82,9 @@ BOOST_AUTO_TEST_CASE(late_grant_does_not_prolong_the_wait_for_the_queue_node)
     contender& asks = its.add();
     (void)its.want(its.pool(asks, 3));
     its.pass(100ms);
-    std::size_t const first = meeting_node(its.net, "seat");
-    its.net.between(0, first).latency = 50ms;
-    its.net.between(0, first == 0 ? 1 : 0).latency =
+    std::size_t const queue_node = meeting_node(its.net, "seat");
+    its.net.between(0, queue_node).latency = 50ms;
+    its.net.between(0, queue_node == 0 ? 1 : 0).latency =
         one_way + 800us; // it grants while the queue node is awaited
     auto const wins = its.begin_to_want(its.pool(asks, 3));
     BOOST_TEST((its.until([&] { return wins->held.valid(); }) <= 3 * round_trip + 500us));

@@ -271,8 +271,8 @@ BOOST_AUTO_TEST_CASE(many_questions_for_the_chosen_permits_leave_room_for_other_
     for (unsigned i = 0; i != 110; ++i)
         others.push_back(begin_to_want(mutex(*one.locks, "other" + std::to_string(i), options)));
     pass(1s);
-    for (wishes const* all : {&permits, &others})
-        BOOST_TEST(held_of(*all) == static_cast<std::ptrdiff_t>(all->size()));
+    for (wishes const* some : {&permits, &others})
+        BOOST_TEST(held_of(*some) == static_cast<std::ptrdiff_t>(some->size()));
     for (auto const& each : permits)
         BOOST_TEST((of(*each) == numbers{0}));
     BOOST_TEST(!connects_anew); // as after an answer too many

@@ -86,7 +86,6 @@ struct told_clock {
     using rep = duration::rep;
     using period = duration::period;
     using time_point = std::chrono::time_point<told_clock>;
-    static constexpr bool is_steady = true;
     static time_point now() { return time_point(passed); }
     static inline duration passed{};
 };
