@@ -56,13 +56,10 @@ using default_token = with_diagnostics_t<boost::asio::deferred_t>;
 template <class Token, class... Results>
 class boost::asio::async_result<redlock::with_diagnostics_t<Token>,
                                 void(boost::system::error_code, Results...)>
-    : public redlock::detail::diagnosed_result<Token, void(std::exception_ptr, Results...), true> {};
-
-template <class Token, class... Results>
-    requires redlock::detail::takes_code<Token, Results...>
-class boost::asio::async_result<redlock::with_diagnostics_t<Token>,
-                                void(boost::system::error_code, Results...)>
-    : public redlock::detail::diagnosed_result<Token, void(boost::system::error_code, Results...), false> {};
+    : public std::conditional_t<
+          redlock::detail::takes_code<Token, Results...>,
+          redlock::detail::diagnosed_result<Token, void(boost::system::error_code, Results...), false>,
+          redlock::detail::diagnosed_result<Token, void(std::exception_ptr, Results...), true>> {};
 
 /// There is no error code: the operation gives an exception itself, as `with_lock` does, or an adapter has taken it.
 template <class Token, class Signature>
