@@ -110,7 +110,8 @@ public:
     /// \par Completion signature
     /// `void(boost::system::error_code)`: success, or `errc::no_quorum` if some key could not be released on a
     /// majority of the nodes and stays there for the rest of its TTL. `std::errc::not_enough_memory`: it was called on
-    /// another thread, and nothing has been ended; the nodes are not changed any more.
+    /// another thread, and nothing has been ended. `change_nodes` fails with `errc::shut_down` from then on. Call
+    /// `shutdown` again.
     /// \par Cancellation
     /// terminal, partial, total: stops waiting; the shutdown continues.
     template <boost::asio::completion_token_for<void(boost::system::error_code)> Token = default_token>

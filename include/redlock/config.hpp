@@ -156,7 +156,7 @@ struct config {
     /// Given together with `username` or `password`, it is `errc::misconfigured`.
     ///
     /// It is called on the client's executor, and must return at once: fetch passwords elsewhere, and return a stored
-    /// one. If it throws, or gives a user without a password, the connection fails, and `node_status::detail` tells
+    /// one. If it throws, or gives a user without a password, the connection fails, and `node_status::detail` contains
     /// `what()`. A later connection calls it again, also after a refused password: a waiting operation goes on until
     /// `retry_policy::outage_patience`.
     std::function<credentials(std::string_view node)> credentials_provider{};

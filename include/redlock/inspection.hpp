@@ -29,13 +29,15 @@ enum class lock_status : std::uint8_t {
 /// holder now. To act as the only one, acquire the lock.
 struct inspection {
     lock_status status = lock_status::unknown; ///< the majority's answer
-    /// Nodes that have the key of the owner with the most nodes; or those where readers have it, if these are more.
+    /// Nodes that have the key of the owner with the most nodes; or those where readers, or holders of permits, have
+    /// it, if these are more.
     unsigned votes = 0;
     unsigned free = 0; ///< nodes that have no key
     /// The first characters of the holder's nonce (`lease::nonce()` there); empty unless one owner has the lock. The rest
     /// is secret: a client that knows the nonce can release the lock.
     std::string owner{};
-    /// Held by a lease of this client; for its validity ask `lease::valid()`. Always false if readers have the lock.
+    /// Held by a lease of this client; for its validity ask `lease::valid()`. Always false if readers or
+    /// holders of permits have the lock.
     bool ours = false;
     /// The earliest time at which a majority of nodes is free if no key is released. Zero: not known, or free.
     /// `nanoseconds::max()`: never, because the keys have no expiry.
@@ -51,8 +53,8 @@ struct inspection {
     std::vector<node_outcome> node_table{};
     /// The kind of owner that has the lock, or the key of its name, on a majority of the nodes: `owner`, `readers` or
     /// `permits` if `held()`. It is `maybe_readers` or `no_lock` if the lock is blocked by such keys alone; otherwise
-    /// `unknown`. Nodes without the right to MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. The number
-    /// of taken permits is not told.
+    /// `unknown`. Nodes without the right to EVAL, TYPE, HGET, MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. It does
+    /// not say how many permits are taken.
     holder_kind holder = holder_kind::unknown;
 
     /// Does a majority have the key of one owner, or keys of readers or of permits?

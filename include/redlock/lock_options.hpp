@@ -9,7 +9,7 @@ namespace redlock {
 
 /// When and how often `acquire` tries again.
 struct retry_policy {
-    /// First upper bound of the random pause between two attempts. A pause is at least two round trips long. The bound
+    /// First upper bound of the random pause between two attempts. It is at least two round trips. The bound
     /// doubles with each failed attempt. While no quorum can be reached, the pause is uniform in the upper half of the
     /// bound.
     ///
@@ -90,7 +90,7 @@ struct lock_options {
     /// pause, or when a server says that the key has changed. It may overtake the queue, and be overtaken. Readers and
     /// requests for permits have a position in any case; if the value is false, they poll there.
     ///
-    /// The queue needs a user of the servers with these rights: SUBSCRIBE, PUBLISH, EXISTS, TYPE, ZADD, ZRANGE,
+    /// The queue needs a user of the servers with these rights: EVAL, EVALSHA, TIME, PEXPIRE, SUBSCRIBE, PUBLISH, EXISTS, TYPE, ZADD, ZRANGE,
     /// ZREM, ZRANK, ZSCORE, ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys
     /// `<name>:redlock-queue` with the prefix before them. docs/server-checklist.md, "Rights", has all of them. If a
     /// server denies SUBSCRIBE, PUBLISH, CLIENT TRACKING or the channels, or speaks RESP2, operations poll in its queue. If

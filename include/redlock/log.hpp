@@ -19,8 +19,8 @@ enum class log_level : std::uint8_t {
     error, ///< a lease was lost
     warning, ///< a lease is in danger, a node does not vote or refuses, too few nodes answered, a key may stay behind;
              ///< every `warning_event`
-    info, ///< a node may vote, a lock is held by others, a release was not confirmed. The default: one line for each
-    ///< node if there is no trouble and no contention
+    info, ///< a node may vote, a lock is held by others, a lease is confirmed again, a release was not confirmed. The
+    ///< default: one line for each node if there is no trouble and no contention
     debug, ///< every event: votes, renewals, attempts
 };
 

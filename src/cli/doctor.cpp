@@ -56,8 +56,8 @@ json to_json(interview const& node, examination const& terms)
         row["durable"] = node.facts.durable;
     }
     if (auto const marker = marker_of(node, terms)) {
-        json shown{{"stands", marker->stands},
-                   {"left_now", marker->left_now},
+        json shown{{"exists", marker->stands},
+                   {"written_now", marker->left_now},
                    {"wait_ms", std::chrono::ceil<milliseconds>(marker->wait).count()}};
         if (marker->stands)
             shown["age_ms"] = marker->age.count();

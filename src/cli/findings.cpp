@@ -105,8 +105,8 @@ void quorum(std::vector<interview> const& nodes, examination const& terms, std::
     };
     outlook const ahead = look_ahead(nodes, terms);
     if (!ahead.wait)
-        return add(ahead, ": no lock can be had", "see the nodes");
-    std::string const advice = "wait; -t tells the ttl of the locks; where the servers are certainly new: "
+        return add(ahead, ": no lock can be acquired", "see the nodes");
+    std::string const advice = "wait; -t sets the ttl of the locks; if the servers are certainly new: "
                                "REDLOCK_ASSUME_FRESH=1";
     examination own = terms;
     auto const key = terms.client.admission.longest_ttl > 0ns ? std::nullopt : seen_of_key(nodes, terms);

@@ -119,7 +119,7 @@ void node_examination::all()
         return reach();
     if (is_strange(node_))
         return add(severity::error, "no-redis", "does not answer as a Redis server does",
-                   "mend address or port: is it a proxy, or another service?");
+                   "correct address or port: is it a proxy, or another service?");
     read_info();
     blind_spots();
     role();
@@ -144,15 +144,15 @@ void node_examination::reach()
         return add(severity::error, "hung-up", "cannot be reached: " + why.detail,
                    "rediss:// where the port speaks TLS; the server itself instead of a proxy");
     if (why.detail.starts_with(net::no_redis_server))
-        return add(severity::error, "no-redis", "is " + why.detail, "mend address or port");
+        return add(severity::error, "no-redis", "is " + why.detail, "correct address or port");
     if (refused && why.error == server_error::other)
         return add(severity::error, "no-redis", "does not answer as a Redis server does: " + why.detail,
-                   "mend address or port: is it a proxy, or another service?");
+                   "correct address or port: is it a proxy, or another service?");
     add(severity::error, refused ? "refused" : "unreachable",
         std::string(refused ? "refuses the connection" : "cannot be reached") +
             (why.detail.empty() ? "" : ": " + why.detail),
-        refused ? "mend user, password or the server's state"
-                : "start the server, or mend address, network or TLS");
+        refused ? "correct user, password or the server's state"
+                : "start the server, or correct address, network or TLS");
 }
 
 void node_examination::read_info()
@@ -256,7 +256,7 @@ void node_examination::persistence()
         add(severity::error, "not-durable",
             "is called durable, but " + std::string(node_.facts.forgetful) +
                 ": after a restart it does not vote for a while all the same",
-            "mend the setting, or take durable=true away");
+            "correct the setting, or remove durable=true");
     else if (node_.called_durable)
         add(severity::info, "durable", "is called durable: votes again at once after a restart", "");
     else if (node_.facts.durable)
@@ -274,9 +274,9 @@ void node_examination::persistence()
             "its URL");
     if (info("rdb_last_bgsave_status") == "err" && setting(question::stop_writes) == "yes")
         add(severity::error, "misconf", "cannot save, and therefore takes no locks",
-            "mend the disk, or set stop-writes-on-bgsave-error no");
+            "repair the disk, or set stop-writes-on-bgsave-error no");
     if (info("aof_last_write_status") == "err")
-        add(severity::error, "misconf", "cannot write its append-only file", "mend the disk");
+        add(severity::error, "misconf", "cannot write its append-only file", "repair the disk");
 }
 
 void node_examination::replicas()
@@ -311,7 +311,8 @@ void node_examination::clock()
 {
     if (!node_.ahead)
         return add(severity::warning, "no-time",
-                   "TIME is not permitted: steps of its clock go unnoticed, and fenced locks do not work",
+                   "TIME is not permitted: steps of its clock go unnoticed, and only plain locks work, and "
+                   "those of several names",
                    "permit +time");
     auto const certain = std::chrono::abs(*node_.ahead) - node_.round_trip;
     if (certain > terms_.slack)
@@ -407,7 +408,7 @@ std::span<answer const> node_examination::judge(lock_use what, std::span<answer 
     auto const words = words_of(what);
     bool const others_work = what == lock_use::queue || what == lock_use::fenced_permits;
     add(others_work ? severity::warning : severity::error, std::string(words.id),
-        std::string(words.without) + ", for want of " + redis::printable(list_of(missing)),
+        std::string(words.without) + "; missing: " + redis::printable(list_of(missing)),
         std::string(words.advice));
     return told;
 }

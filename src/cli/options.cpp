@@ -43,9 +43,9 @@ parser::parser(options& o)
     define_list();
     define_doctor();
     // Last: a verb inherits the settings that exist when it is made.
-    app_.footer("The options above stand in front of the verb or behind it, those of a verb behind it: "
+    app_.footer("The options above may precede or follow the verb, those of a verb follow it: "
                 "redlock run --help\n"
-                "A name that begins with a dash stands behind --: redlock status -- -name\n");
+                "A name that begins with a dash must follow --: redlock status -- -name\n");
 }
 
 void parser::define_nodes(CLI::App& to)
@@ -288,7 +288,7 @@ void parser::define_doctor()
     define_name(doctor, false);
     define_lease(doctor);
     doctor.add_flag("--prepare", o_.prepare,
-                    "leave the marker of fenced locks where none stands: the first one need not wait later");
+                    "write missing markers of fenced locks now: the first fenced lock need not wait later");
     auto const add_use = [&](std::string const& option, lock_use what, std::string const& words) {
         doctor.add_flag_callback(
             option, [this, what] { o_.uses.insert(what); }, "judge by the rights of " + words);
@@ -322,7 +322,7 @@ std::string parser::explain(CLI::Error const& wrong) const
     for (CLI::App const* const verb : app_.get_subcommands())
         for (std::string const& word : verb->remaining())
             if (word.starts_with('-'))
-                return "unknown option: '" + word + "' (a name that begins with a dash stands behind --)";
+                return "unknown option: '" + word + "' (a name that begins with a dash must follow --)";
     bool const no_verb = app_.get_subcommands().empty() && dynamic_cast<CLI::RequiredError const*>(&wrong);
     return no_verb ? "a verb is missing" + verbs : wrong.what();
 }

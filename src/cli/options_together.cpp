@@ -46,10 +46,9 @@ void parser::refuse_unknown_options() const
     CLI::App const* const used = run_->parsed() ? run_ : elect_;
     auto const words = used->remaining();
     if (!words.empty() && words.front().starts_with('-'))
-        throw failure(
-            exit_status::usage,
-            "unknown option: '" + without_secrets(words.front()) +
-                "' (a command that begins with a dash stands behind --)\nredlock --help tells more");
+        throw failure(exit_status::usage,
+                      "unknown option: '" + without_secrets(words.front()) +
+                          "' (a command that begins with a dash must follow --)\nredlock --help tells more");
 }
 
 /// A name after "--" may begin with a dash. Before a command it needs a "--" after it as well: otherwise, if a shell's
@@ -62,7 +61,7 @@ void parser::take_name()
     bool const before_command = with_command() && rest_.size() > 2;
     if (before_command && rest_[2] != "--")
         throw failure(exit_status::usage,
-                      "NAME is required (behind -- it needs another -- in front of the command)\nredlock " +
+                      "NAME is required (after -- it needs another -- in front of the command)\nredlock " +
                           o_.verb + " --help tells more");
     o_.name = rest_[1];
     is_named_ = true;

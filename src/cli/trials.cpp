@@ -95,7 +95,7 @@ use_words words_of(lock_use what) noexcept
     switch (what) {
     case lock_use::queue:
         return {"no-queue", "waiters do not use its queue, or only poll in it",
-                "docs/server-checklist.md, \"Rights\"; where no node keeps one, who waits is served in no "
+                "docs/server-checklist.md, \"Rights\"; if no node has a queue, waiters are served in no "
                 "promised order"};
     case lock_use::readers: return {rights, "readers and writers of a shared_mutex do not work", checklist};
     case lock_use::several_names: return {rights, "locks of several names do not work", checklist};

@@ -308,7 +308,7 @@ void check_name(std::string_view name)
 {
     for (std::string_view const kept : kind::kept_names())
         require(!name.ends_with(kept),
-                "a name that ends in '" + std::string(kept) + "' is kept for what stands beside locks");
+                "a name that ends in '" + std::string(kept) + "' is reserved for the library's own keys");
     require(!name.empty(), "the lock's name is empty");
     require(name.size() <= max_name, "the lock's name has " + std::to_string(name.size()) +
                                          " bytes, more than " + std::to_string(max_name));

@@ -58,8 +58,7 @@ public:
                 }
                 line.quoted(e.resource) << (e.held_here ? " is held by this client; " : ": ");
                 if (e.held_here && e.before == 0)
-                    line
-                        << "this operation is next (whoever holds the lock and waits for it, waits for ever)";
+                    line << "this operation is next (a holder that waits for its own lock waits permanently)";
                 else
                     line << detail::count(e.before, "operation") << " of this client before this one";
             });

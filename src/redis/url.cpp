@@ -94,7 +94,7 @@ address read_address(std::string_view authority, std::uint16_t default_port)
         auto const name = authority.substr(0, authority.find(':'));
         authority.remove_prefix(name.size());
         if (std::ranges::count(authority, ':') > 1)
-            fail("the port must be a number from 1 to 65535; an IPv6 address stands in brackets, as in "
+            fail("the port must be a number from 1 to 65535; an IPv6 address must be in brackets, as in "
                  "redis://[::1]:6379");
         auto const host = decode_without_zero(name, "the host");
         if (!host.empty() && !is_name(host))

@@ -87,7 +87,7 @@ bool is_known(std::string_view key)
     if (std::ranges::find(credentials, key) != credentials.end())
         fail("unknown option '" + std::string(key) + "': user and password stand before the host");
     fail("unknown option, number " + std::to_string(number) +
-         " behind the '?' (the documentation of config::nodes has all of them)");
+         " after the '?' (the documentation of config::nodes has all of them)");
 }
 
 void set_option(endpoint& node, std::string_view key, std::string value)

@@ -267,8 +267,8 @@ bool world::settle(std::function<bool()> const& condition)
             break;
         if (count == most_at_once)
             throw std::runtime_error(complaint("no time passes: " + std::to_string(most_at_once) +
-                                               " handlers have run at one moment. Whoever tries again for "
-                                               "ever needs a pause, such as sleep()"));
+                                               " handlers have run at one moment. What tries again "
+                                               "endlessly needs a pause, such as sleep()"));
     }
     return met;
 }
@@ -417,9 +417,9 @@ void world::hold(std::string_view name, milliseconds time)
     if (state_->grant(key(name), somebody, 0, length) != 0)
         return;
     bool const any = state_->keys_of(key(name)) != 0;
-    throw std::logic_error(complaint(
-        "'" + std::string(name) +
-        "' is not taken: " + (any ? "it is held on every server that can be had" : "no server can be had")));
+    throw std::logic_error(
+        complaint("'" + std::string(name) + "' is not taken: " +
+                  (any ? "it is held on every server that can be reached" : "no server can be reached")));
 }
 
 void world::let_go(std::string_view name)

@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_leaves_no_keys_unless_asked_to_prepare, servers)
     BOOST_TEST(report.found("no-marker") == "info");
     BOOST_TEST(report.words("no-marker") ==
                "has no marker of fenced locks: the first fenced lock waits 33.3 s (for a ttl of 30.0 s)");
-    BOOST_TEST(report.told.at("nodes")[0].at("marker").at("stands") == false);
+    BOOST_TEST(report.told.at("nodes")[0].at("marker").at("exists") == false);
     BOOST_TEST(keys() == 0U);
 }
 
@@ -91,13 +91,13 @@ BOOST_FIXTURE_TEST_CASE(doctor_prepare_sets_missing_marker_and_keeps_it, servers
     BOOST_TEST(keys() == 3U);
     BOOST_TEST((left[0] != "" && left[0] != left[1]));
     json const shown = report.told.at("nodes")[0].at("marker");
-    BOOST_TEST(shown.at("left_now") == true);
+    BOOST_TEST(shown.at("written_now") == true);
     BOOST_TEST(shown.at("age_ms") == 0);
     BOOST_TEST(shown.at("wait_ms") == 33330);
 
     doctor_report const again(nodes, {"--prepare"});
     BOOST_TEST(contains(again.words("marker"), "the marker of fenced locks has stood for "), again.told);
-    BOOST_TEST(again.told.at("nodes")[0].at("marker").at("left_now") == false);
+    BOOST_TEST(again.told.at("nodes")[0].at("marker").at("written_now") == false);
     BOOST_TEST(doctor_report(nodes).found("young-marker") == "warning");
     BOOST_TEST(doctor_report(nodes).found("no-marker") == "");
     for (std::size_t i = 0; i != left.size(); ++i)
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_that_tries_rights_judges_marker_as_without_them, 
         BOOST_TEST(doctor_report(nodes, {tried, "pool"}).gravest() == 0, tried);
         doctor_report const young(nodes, {tried, "pool"}, false);
         BOOST_TEST(young.found("no-marker") == "info", tried);
-        BOOST_TEST(young.told.at("nodes")[0].at("marker").at("stands") == false, tried);
+        BOOST_TEST(young.told.at("nodes")[0].at("marker").at("exists") == false, tried);
     }
     BOOST_TEST(keys() == 0U);
     doctor_report const report(nodes, {"--shared", "--permits", "--prepare", "pool"});

@@ -496,7 +496,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_rights_that_the_queue_needs)
                              {"seat"});
         return report;
     };
-    std::string const beginning = "waiters do not use its queue, or only poll in it, for want of ";
+    std::string const beginning = "waiters do not use its queue, or only poll in it; missing: ";
     for (std::string const missing : {"subscribe", "publish", "exists", "type", "zadd", "zrange", "zrem",
                                       "zrank", "zscore", "zcard", "mget", "pttl", "client|tracking"}) {
         doctor_report const report = report_of(usual + '-' + missing);
@@ -520,7 +520,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_readers_and_writers)
         redis_server server({.acl = {"user default off", rights}});
         return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words);
     };
-    std::string const beginning = "readers and writers of a shared_mutex do not work, for want of ";
+    std::string const beginning = "readers and writers of a shared_mutex do not work; missing: ";
     for (std::string const missing : {"exists", "type", "pexpireat", "zadd", "zrem", "zrange", "zscore",
                                       "zremrangebyscore", "hget", "time"}) {
         doctor_report const report = report_of(usual + '-' + missing, {"--shared", "seat"});
@@ -551,8 +551,8 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
         return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words)
             .words("rights");
     };
-    std::string const of_sets = "locks of several names do not work, for want of ";
-    std::string const of_elections = "elections do not work, for want of ";
+    std::string const of_sets = "locks of several names do not work; missing: ";
+    std::string const of_elections = "elections do not work; missing: ";
     BOOST_TEST(words_of(usual + "-exists", {"--several"}) == of_sets + "+exists");
     BOOST_TEST(words_of(usual + "-exists", {}) == "");
     BOOST_TEST(words_of(usual + "-time", {"--elect"}) == of_elections + "+time");
@@ -564,7 +564,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_sets_and_elections)
     BOOST_TEST(words_of(bare + "%R~seat:*-leader", {"--elect"}) == missing); // an observer has this right
     BOOST_TEST(words_of(bare, {"--several"}) == "");
     BOOST_TEST(words_of(bare + "-exists -type", {"--shared", "--several", "--elect"}) ==
-               "readers and writers of a shared_mutex do not work, for want of +exists, +type");
+               "readers and writers of a shared_mutex do not work; missing: +exists, +type");
     BOOST_TEST(words_of(usual, {"--shared", "--several", "--elect", "--prepare"}) == "");
 }
 
@@ -577,7 +577,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_what_is_missing_to_semaphores)
         words.emplace_back("seat");
         return doctor_report("redis://locker:pw@127.0.0.1:" + std::to_string(server.port()), words);
     };
-    std::string const beginning = "semaphores do not work, for want of ";
+    std::string const beginning = "semaphores do not work; missing: ";
     for (std::string const missing : {"eval", "evalsha", "exists", "type", "del", "pttl", "mget", "pexpireat",
                                       "hget", "hmget", "hgetall", "hset", "hdel", "hlen", "hkeys", "time"}) {
         doctor_report const report = report_of(usual + '-' + missing, {"--permits"});
@@ -619,18 +619,18 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_exact_rights_of_a_kind)
                                 "+publish ";
     doctor_report const in_line = report_of(permits + "+zrank +zcard +pexpire", "--permits");
     BOOST_TEST(flaws(in_line) == "rights ", in_line.told);
-    BOOST_TEST(in_line.words("rights") == "fenced semaphores do not work, for want of +get, +set");
+    BOOST_TEST(in_line.words("rights") == "fenced semaphores do not work; missing: +get, +set");
     doctor_report const fenced =
         report_of(permits + "+zrank +zcard +pexpire +set +get ~redlock-marker", "--permits");
     BOOST_TEST(flaws(fenced) == "", fenced.told);
     BOOST_TEST(report_of(permits + "+zrank +zcard +pexpire +set +get", "--permits").words("rights") ==
-               "fenced semaphores do not work, for want of ~redlock-marker");
+               "fenced semaphores do not work; missing: ~redlock-marker");
     doctor_report const without = report_of(permits, "--permits");
     BOOST_TEST(without.words("no-queue") ==
-               "waiters do not use its queue, or only poll in it, for want of +pexpire, +zcard, +zrank");
+               "waiters do not use its queue, or only poll in it; missing: +pexpire, +zcard, +zrank");
     BOOST_TEST(without.gravest() == 1, without.told);
     BOOST_TEST(report_of(permits + "resetchannels", "--permits").words("no-queue") ==
-               "waiters do not use its queue, or only poll in it, for want of &redlock-to:*, +pexpire, "
+               "waiters do not use its queue, or only poll in it; missing: &redlock-to:*, +pexpire, "
                "+zcard, +zrank");
 
     std::string const readers =

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(run_takes_a_name_and_a_command_behind_double_dash)
             // Otherwise a command's first word would be the name where a shell's variable is empty.
             finished_run const unmarked = call({"run", "--", name, "true", "-y"});
             BOOST_TEST(unmarked.status == 64);
-            BOOST_TEST(contains(unmarked.err, "NAME is required (behind -- it needs another --"),
+            BOOST_TEST(contains(unmarked.err, "NAME is required (after -- it needs another --"),
                        unmarked.err);
             BOOST_TEST(call({"run", "-c", "printf %s \"$REDLOCK_NAME\"", "--", name}).out == name);
             BOOST_TEST(call({"run", "seat", "--also=" + name, "--", "true"}).status == 0);
@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(bad_names_are_usage_errors_of_every_verb)
         {"", "the lock's name is empty"},
         {std::string(513, 'n'), "the lock's name has 513 bytes, more than 512"},
         {std::string(100'000, 'n'), "the lock's name has 100000 bytes, more than 512"},
-        {"seat:redlock-fence", "a name that ends in ':redlock-fence' is kept for what stands beside locks"}};
+        {"seat:redlock-fence",
+         "a name that ends in ':redlock-fence' is reserved for the library's own keys"}};
     for (auto const& call_of : calls)
         for (auto const& [name, why] : bad)
             for (bool const behind : {false, true})
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(missing_or_second_name_is_a_usage_error)
         BOOST_TEST(contains(call({verb, "seat", "--", "row"}).err, verb + " takes one name, and no command"));
         BOOST_TEST(contains(call({verb, "--", "seat", "row"}).err, verb + " takes one name, and no command"));
     }
-    BOOST_TEST(contains(call({"acquire", "-x"}).err, "a name that begins with a dash stands behind --"));
+    BOOST_TEST(contains(call({"acquire", "-x"}).err, "a name that begins with a dash must follow --"));
     BOOST_TEST(contains(call({"status", "seat", "--sheared"}).err, "--sheared"));
 }
 

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"-t", "10s", "rum", "seat"}, 64, "those of a verb stand behind it");
     refused({"acquire", "-t", "1ms", "seat"}, 64, "ttl");
     refused({"run", "-t", "25h", "seat", "true"}, 64, "ttl");
-    refused({"run", "seat:redlock-fence", "true"}, 64, "kept for what stands beside locks");
+    refused({"run", "seat:redlock-fence", "true"}, 64, "reserved for the library's own keys");
     refused({"release", "seat", "--owner", "short"}, 64, "an owner token has 32 characters, not 5");
     for (std::string const option : {"--nodes-file", "--user", "--password-file", "--cacert", "--cacertdir",
                                      "--cert", "--key", "--sni", "--owner"})
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     for (std::string const way : {"--shared", "--exclusive", "--permits=2"})
         refused({"run", "seat", "--also", "row", way, "true"}, 64, one_name);
     refused({"run", "seat", "--also", "", "true"}, 64, "--also: is empty");
-    refused({"run", "seat", "--also", "row:redlock-fence", "true"}, 64, "kept for what stands beside locks");
+    refused({"run", "seat", "--also", "row:redlock-fence", "true"}, 64, "reserved for the library's own keys");
 }
 
 BOOST_AUTO_TEST_CASE(bad_arguments_are_told_as_json_if_that_is_among_them)

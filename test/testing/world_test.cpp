@@ -579,7 +579,7 @@ BOOST_AUTO_TEST_CASE(world_hold_of_unavailable_lock_throws_with_reason)
     servers.cut(2);
     servers.hold("x");
     BOOST_TEST(says(complaint<std::logic_error>([&] { servers.hold("x"); }),
-                    "held on every server that can be had"));
+                    "held on every server that can be reached"));
     BOOST_TEST(
         says(complaint<std::invalid_argument>([&] { servers.hold("x", -1ms); }), "no time is negative"));
     BOOST_TEST(says(complaint<std::invalid_argument>([&] { servers.hold(""); }), "empty"));
