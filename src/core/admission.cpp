@@ -159,12 +159,14 @@ node_history lost_data(node_history const& known, instant now)
 
 unsigned group_size::observe(unsigned counted, instant now)
 {
-    if (counted < members_ && !fewer_since_)
+    bool const is_fewer = counted < members_;
+    most_since_ = is_fewer && fewer_since_ ? std::max(most_since_, counted) : counted;
+    if (is_fewer && !fewer_since_)
         fewer_since_ = now;
-    if (counted < members_ && !surely_reached(*fewer_since_ + sentinels_learn, now))
+    if (is_fewer && !surely_reached(*fewer_since_ + sentinels_learn, now))
         return members_;
     fewer_since_.reset();
-    return members_ = counted;
+    return members_ = most_since_;
 }
 
 std::optional<instant> later(std::optional<instant> a, std::optional<instant> b)

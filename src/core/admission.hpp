@@ -23,12 +23,13 @@ struct replica_group {
 /// How many servers a group has. A Sentinel that begins anew counts fewer for a while.
 class group_size {
 public:
-    /// \return the number to rely on: the largest so far, unless fewer have been counted each time for a minute
+    /// \return the number to rely on: the largest so far; the largest of the last minute if that were fewer each time
     // rule N8
     [[nodiscard]] unsigned observe(unsigned counted, instant now);
 
 private:
     unsigned members_ = 0;
+    unsigned most_since_ = 0; ///< while fewer are counted
     std::optional<instant> fewer_since_{};
 };
 

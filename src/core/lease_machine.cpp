@@ -298,7 +298,8 @@ lease_machine::outcome lease_machine::settle(lease_round const& round, instant n
 
     extending_ = false;
     if (!counts(round, now)) {
-        if (renewal_planned())
+        renew_after_ = duration::max(); // also the one that a watch planned (rule W6)
+        if (may_renew())
             postpone_renewal(now);
         return outcome::failed;
     }

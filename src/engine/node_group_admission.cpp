@@ -169,7 +169,8 @@ unsigned node_group::voters(lock_descriptor const& lock) const
 
 std::optional<core::instant> node_group::majority_at(lock_descriptor const& lock) const
 {
-    std::array<core::instant, core::max_nodes> ends;
+    core::instant const now = environment_.loop().now();
+    std::array<core::duration, core::max_nodes> waits;
     std::size_t waiting = 0;
     for (unsigned i = 0; i != size(); ++i) {
         if (states_[i] != node_state::ready)
@@ -177,16 +178,15 @@ std::optional<core::instant> node_group::majority_at(lock_descriptor const& lock
         if (lock.config->kind.marked && markers_[i]->text().empty()) // asked again it may tell
             return {};
         if (auto const until = quarantined_until(i, lock))
-            ends[waiting++] = *until;
+            waits[waiting++] = -core::elapsed_at_least(*until, now);
     }
     unsigned const voting = voters(lock);
     unsigned const majority = core::majority(size());
     if (voting >= majority || voting + waiting < majority)
         return {};
-    auto const wanted = ends.begin() + (majority - voting - 1);
-    std::ranges::nth_element(ends.begin(), wanted, ends.begin() + waiting, {}, &core::instant::boot);
-    core::instant const now = environment_.loop().now();
-    return now - core::elapsed_at_least(*wanted, now); // a timer ends by the clock that runs further
+    auto const wanted = waits.begin() + (majority - voting - 1);
+    std::ranges::nth_element(waits.begin(), wanted, waits.begin() + waiting);
+    return now + *wanted; // a timer ends by the clock that runs further
 }
 
 quarantine node_group::quarantine_of(unsigned node, lock_descriptor const& lock, core::instant until) const

@@ -76,7 +76,7 @@ std::vector<node_status> node_table::rows(core::instant now) const
         shown.push_back(r.shown);
         std::string& detail = shown.back().detail;
         detail.append(detail.empty() || r.lack.empty() ? "" : "; ").append(r.lack);
-        if (r.shown.state != node_state::ready || core::reached(r.waits.until, now))
+        if (r.shown.state != node_state::ready || core::surely_reached(r.waits.until, now))
             continue;
         shown.back().state = node_state::quarantined;
         shown.back().detail = r.waits.notice(now);

@@ -50,10 +50,10 @@ void rollback::on_answer(node_answer const& got)
     if (got.answer.what == meaning::granted || got.answer.what == meaning::denied)
         return;
     if (got.what == kind::request::give_back && nodes().at(got.node).ensure_can_release())
-        return send(got.node, kind::request::release); // the queue refuses it: it is only released
+        return release_alone(got.node, kind::request::release); // the queue refuses it
     nodes().note(got.node, "release", got.reply);
     if (asks_for_lock_alone(got, type()) && nodes().at(got.node).ensure_can_release())
-        return send(got.node, kind::request::lock_release);
+        return release_alone(got.node, kind::request::lock_release);
     ++unconfirmed_;
 }
 

@@ -45,6 +45,11 @@ private:
     }
     [[nodiscard]] bool repeats(unsigned, kind::request, bool) const { return true; }
     void on_repeated(unsigned node, kind::request) { owed_.what.key->changed_by_us(core::node_set(node)); }
+    void release_alone(unsigned node, kind::request what)
+    {
+        on_repeated(node, what); // the server tells nobody of this client
+        send(node, what);
+    }
     void on_answer(node_answer const&);
     void on_silence(unsigned node, kind::request, bool late, net::failure const&);
     void on_drained();

@@ -151,8 +151,6 @@ struct reading {
 // rules N2 and N6
 server_info parse_info(std::string_view text)
 {
-    if (text.size() > longest_info) // its beginning has what is needed
-        text = text.substr(0, text.rfind('\n', longest_info) + 1);
     reading read;
     while (!text.empty()) {
         auto const end = text.find('\n');

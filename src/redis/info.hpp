@@ -41,9 +41,6 @@ struct server_info {
         replica_silences{}; ///< for each replica, the time since the master heard of it
 };
 
-/// INFO has some 5 kB. What is behind is not read.
-inline constexpr std::size_t longest_info = std::size_t{64} * 1024;
-
 /// Lines with other names are skipped.
 [[nodiscard]] server_info parse_info(std::string_view text);
 

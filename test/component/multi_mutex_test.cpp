@@ -404,7 +404,7 @@ BOOST_AUTO_TEST_CASE(set_that_cannot_be_is_refused_when_it_is_made)
     refused({}, "has none");
     refused({"a", ""}, "empty");
     refused({"a", std::string(513, 'x')}, "512");
-    refused({"a", "b:redlock-queue"}, "kept for");
+    refused({"a", "b:redlock-queue"}, "reserved for");
     names many;
     for (int i = 0; i != 65; ++i)
         many.push_back(std::to_string(i));

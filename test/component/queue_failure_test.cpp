@@ -285,6 +285,7 @@ BOOST_FIXTURE_TEST_CASE(quarantine_is_waited_for_on_both_clocks, young_servers)
     one.process.machine().run_at(1.2, 1);
     one.acquire();
     pass(10s);
+    BOOST_TEST((one.locks->node_table()[0].state == node_state::quarantined));
     std::size_t const before = commands;
     pass(1s);
     BOOST_TEST(!one.holds());

@@ -45,6 +45,17 @@ BOOST_AUTO_TEST_CASE(max_hold_shorter_than_validity_prevents_renewal)
     }
 }
 
+/// Its lease must not be renewed for longer.
+// rules H3 and W6
+BOOST_AUTO_TEST_CASE(failed_probe_plans_no_renewal_after_max_hold)
+{
+    lease l{with(5s)};
+    l.machine.renew_at(at(100ms));
+    BOOST_TEST(l.due(100ms) == 'R');
+    BOOST_TEST(l.round(100ms, "0f 1f") == ".F");
+    BOOST_TEST(!l.machine.renewal_planned());
+}
+
 BOOST_AUTO_TEST_CASE(max_hold_counts_on_clock_that_ran_further)
 {
     lease l{with(20s)};
