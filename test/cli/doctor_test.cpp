@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(fenced_lock_does_not_wait_for_marker_prepared_early)
     servers some({.own_clock = true});
     auto const let_pass = [&](std::chrono::seconds time) {
         for (auto const& server : some)
-            server->set_clock_ahead(time);
+            server->set_age(time);
     };
     environment const strangers{{"REDLOCK_NODES", some.nodes}};
     std::vector<std::string> const acquire{"acquire",       "-n", "--fenced", "-t", "3s",

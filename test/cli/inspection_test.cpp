@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(doctor_accepts_server_older_than_longest_ttl)
 {
     servers const some({.own_clock = true});
     for (auto const& server : some)
-        server->set_clock_ahead(std::chrono::seconds{15}); // and with it its age
+        server->set_age(std::chrono::seconds{15});
     BOOST_TEST(doctor_report(some.nodes, {}, false).found("no-quorum") == "error");
     BOOST_TEST(doctor_report(some.nodes, {"--longest-ttl", "5s"}, false).found("no-quorum") == "");
 }
@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(doctor_names_the_ttl_of_the_wait_and_what_is_seen_of_the_lo
 {
     servers some({.own_clock = true});
     for (auto const& server : some)
-        server->set_clock_ahead(std::chrono::seconds{9}); // and with it its age
+        server->set_age(std::chrono::seconds{9});
     auto const words = [&](std::vector<std::string> const& arguments) {
         return doctor_report(some.nodes, arguments, false).words("no-quorum");
     };
@@ -744,7 +744,7 @@ BOOST_AUTO_TEST_CASE(doctor_warns_of_risky_settings)
     redis_server server({.arguments = {"--min-replicas-to-write", "0", "--maxmemory", "1", "--appendonly",
                                        "yes", "--appendfsync", "always"},
                          .own_clock = true});
-    server.set_clock_ahead(std::chrono::minutes{1});
+    server.set_age(std::chrono::minutes{1});
     doctor_report const report(server.url() + "?durable=true");
     BOOST_TEST(report.status == 2); // memory is so short that it takes no locks
     BOOST_TEST(report.found("no-vote") == "error");

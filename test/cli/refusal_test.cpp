@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     for (std::string const way : {"--shared", "--exclusive", "--permits=2"})
         refused({"run", "seat", "--also", "row", way, "true"}, 64, one_name);
     refused({"run", "seat", "--also", "", "true"}, 64, "--also: is empty");
-    refused({"run", "seat", "--also", "row:redlock-fence", "true"}, 64, "reserved for the library's own keys");
+    refused({"run", "seat", "--also", "row:redlock-fence", "true"}, 64,
+            "reserved for the library's own keys");
 }
 
 BOOST_AUTO_TEST_CASE(bad_arguments_are_told_as_json_if_that_is_among_them)

@@ -201,7 +201,7 @@ BOOST_FIXTURE_TEST_SUITE(running_quarantine, old_node_fixture)
 /// life.
 BOOST_AUTO_TEST_CASE(quarantine_in_marker_outlasts_next_incarnation)
 {
-    server.set_clock_ahead(1h);
+    server.set_age(1h);
     BOOST_TEST(!attempt(takes_it_for_new));
     BOOST_TEST(attempt() == errc::no_quorum);
     attach_first_replica();
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(quarantine_in_marker_outlasts_next_incarnation)
 /// A loss that the marker records also holds for clients that take the node for new.
 BOOST_AUTO_TEST_CASE(quarantine_in_marker_holds_for_client_with_assume_fresh)
 {
-    server.set_clock_ahead(1h);
+    server.set_age(1h);
     BOOST_TEST(attempt() == errc::no_quorum);
     attach_first_replica();
     BOOST_TEST(attempt() == errc::no_quorum); // this one knows the server's age
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(quarantine_is_left_in_marker_of_contradicted_durable_node)
 /// The marker's times are ahead of the clock, and end all the same.
 BOOST_AUTO_TEST_CASE(quarantine_in_marker_ends_after_clock_was_set_back)
 {
-    server.set_clock_ahead(1h);
+    server.set_age(1h);
     BOOST_TEST(!attempt(takes_it_for_new));
     server.set_clock_ahead(0ms);
     BOOST_TEST(!attempt(takes_it_for_new));
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(quarantine_in_marker_ends_after_clock_was_set_back)
 /// A quarantine that has passed in an earlier life is not repeated.
 BOOST_AUTO_TEST_CASE(quarantine_is_not_started_by_old_incarnations_marker)
 {
-    server.set_clock_ahead(1h);
+    server.set_age(1h);
     probe(server.port()).command({"SET", marker_key, masters_marker});
     BOOST_TEST(!attempt());
 }
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(marker_is_kept_when_server_has_no_incarnation)
 
 BOOST_AUTO_TEST_CASE(malformed_marker_starts_a_quarantine)
 {
-    server.set_clock_ahead(1h);
+    server.set_age(1h);
     probe(server.port()).command({"SET", marker_key, masters_marker + "/1"});
     BOOST_TEST(attempt() == errc::no_quorum);
 }
@@ -296,7 +296,7 @@ struct promoted_node_fixture {
         probe(server.port()).command({"REPLICAOF", "NO", "ONE"});
         probe(server.port())
             .command({"CONFIG", "SET", "repl-backlog-ttl", "0"}); // it forgets its promotion after that
-        server.set_clock_ahead(1h);
+        server.set_age(1h);
     }
 
     error_code attempt(lock_options options, std::function<void(config&)> const& change = {})
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(promoted_server_is_quarantined_despite_durable_and_trusted)
 // rule N5
 BOOST_AUTO_TEST_CASE(promoted_server_votes_if_trusted)
 {
-    BOOST_TEST(!attempt(long_lived, [](config& c) { c.admission.trust_promoted = true; }));
+    BOOST_TEST(!attempt(long_lived, [](config& c) { c.admission.trust_promoted = true; }), shown.detail);
     BOOST_TEST(!probe(server.port()).exists(marker_key));
 }
 

@@ -140,7 +140,7 @@ struct failover_fixture : backup_fixture {
         probe(replica.port()).command({"REPLICAOF", "127.0.0.1", std::to_string(link.port())});
         run_until(
             [&] { return contains(probe(replica.port()).info("replication"), "master_link_status:up"); });
-        replica.set_clock_ahead(1h);
+        replica.set_age(1h);
         config others = settings;
         others.nodes = {servers[0].url(), their_way.url(), servers[2].url()};
         other = std::make_unique<client>(context.get_executor(), others);

@@ -258,6 +258,19 @@ void redis_server::set_clock_ahead(std::chrono::milliseconds by)
         throw std::runtime_error("redis_server: its clock cannot be set");
 }
 
+void redis_server::set_age(std::chrono::seconds age)
+{
+    constexpr std::string_view field = "uptime_in_seconds:";
+    set_clock_ahead(age);
+    auto const deadline = clock::now() + start_limit;
+    for (probe asks(unix_path()); clock::now() < deadline;) {
+        auto const told = asks.info("server");
+        if (std::stoll(told.substr(told.find(field) + field.size())) >= age.count())
+            return;
+    }
+    throw std::runtime_error("redis_server: it does not get older");
+}
+
 void redis_server::restart()
 {
     terminate();

@@ -69,6 +69,8 @@ public:
 
     /// Sets its wall clock ahead of the machine's by this time. Only with `own_clock`.
     void set_clock_ahead(std::chrono::milliseconds);
+    /// The same, and returns when its age is at least this: some servers know the time ten times a second only.
+    void set_age(std::chrono::seconds);
 
     bool running() { return process_.running(); }
     /// -1 when the server does not run.

@@ -93,7 +93,7 @@ struct outage_fixture {
 };
 
 std::size_t const sizes[] = {3, 5};
-milliseconds const ttls[] = {1s, 3s, 10s};
+int const ttls[] = {1, 3, 10}; // in seconds
 outage const ways_to_strike[] = {outage::refused, outage::dropped};
 
 } // namespace
@@ -102,8 +102,9 @@ BOOST_AUTO_TEST_SUITE(outages)
 
 // rule H10
 BOOST_DATA_TEST_CASE(lease_survives_an_outage_that_leaves_time_to_connect,
-                     boost::unit_test::data::make(sizes) * ttls * ways_to_strike, nodes, ttl, how)
+                     boost::unit_test::data::make(sizes) * ttls * ways_to_strike, nodes, seconds, how)
 {
+    milliseconds const ttl = 1s * seconds;
     auto const needed = ttl * (how == outage::refused ? 3 : 5) / 100 + 50ms;
     for (std::size_t const struck : {nodes / 2 + 1, nodes}) // leases can do without fewer
         for (int percent : {30, 50, 60, 66}) {
