@@ -5,7 +5,6 @@
 #include "redis/resp.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
