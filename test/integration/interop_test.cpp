@@ -47,9 +47,16 @@ public:
             BOOST_TEST((row.result == redlock::node_result::held_by_other ||
                         row.result == redlock::node_result::pending));
         BOOST_TEST(partner_.ask("extend 60000") == "extended"); // our attempt has taken nothing from them
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_release();
         auto const after = co_await our_attempt();
         BOOST_TEST(!after, after.message() << ": " << to_string(lock_.last_attempt()));
+    }
+
+    /// They are answered by a majority.
+    asio::awaitable<void> they_release()
+    {
+        BOOST_TEST(partner_.ask("release") == "released");
+        co_await everywhere([](probe& server) { return !server.exists("resource"); });
     }
 
     asio::awaitable<void> we_exclude_them()
@@ -67,7 +74,7 @@ public:
         BOOST_TEST(partner_.ask("adopt resource " + std::string(held.nonce())) == "adopted");
         BOOST_TEST(partner_.ask("extend 120000") == "extended");
         co_await everywhere([](probe& server) { return server.pttl("resource") > 70'000; });
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_release();
         boost::system::error_code ec;
         co_await held.extend(asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(ec == make_error_code(redlock::errc::lease_lost));
@@ -84,7 +91,7 @@ public:
         co_await held.release(asio::redirect_error(asio::use_awaitable, ec));
         BOOST_TEST(ec == make_error_code(redlock::errc::lease_lost));
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_release();
     }
 
     /// Only the partner's release can wake us: our own attempts are hours apart.
@@ -105,8 +112,7 @@ public:
         BOOST_TEST(co_await our_attempt(shared_) == contended);
         BOOST_TEST(co_await our_attempt(shared_.shared()) == contended);
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
-        BOOST_TEST(partner_.ask("release") == "released"); // by a majority
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await they_release();
         BOOST_TEST(!co_await our_attempt(shared_.shared()));
         BOOST_TEST(!co_await our_attempt(shared_));
     }
@@ -132,7 +138,7 @@ public:
         BOOST_TEST(co_await our_attempt(set_) == make_error_code(redlock::errc::contended));
         co_await everywhere([](probe& server) { return !server.exists("another resource"); });
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_release();
         auto const after = co_await our_attempt(set_);
         BOOST_TEST(!after, after.message() << ": " << to_string(set_.last_attempt()));
     }
@@ -156,7 +162,7 @@ public:
         co_await they_hold();
         BOOST_TEST(co_await our_attempt(pool_) == make_error_code(redlock::errc::contended));
         BOOST_TEST(partner_.ask("extend 60000") == "extended");
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_release();
         auto const after = co_await our_attempt(pool_);
         BOOST_TEST(!after, after.message() << ": " << to_string(pool_.last_attempt()));
     }
@@ -229,7 +235,7 @@ private:
         co_await everywhere([](probe& server) { return !server.exists("resource"); });
         auto const theirs = partner_.ask("acquire resource 60000");
         BOOST_TEST(theirs.starts_with("held "), theirs);
-        BOOST_TEST(partner_.ask("release") == "released");
+        co_await they_release();
     }
     asio::awaitable<void> their_release_wakes(redlock::any_lock patient)
     {
