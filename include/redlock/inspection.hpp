@@ -36,8 +36,8 @@ struct inspection {
     /// The first characters of the holder's nonce (`lease::nonce()` there); empty unless one owner has the lock. The rest
     /// is secret: a client that knows the nonce can release the lock.
     std::string owner{};
-    /// Held by a lease of this client; for its validity ask `lease::valid()`. Always false if readers or
-    /// holders of permits have the lock.
+    /// Held by a lease of this client; for its validity ask `lease::valid()`. Always false if readers or holders
+    /// of permits have the lock.
     bool ours = false;
     /// The earliest time at which a majority of nodes is free if no key is released. Zero: not known, or free.
     /// `nanoseconds::max()`: never, because the keys have no expiry.
@@ -53,8 +53,8 @@ struct inspection {
     std::vector<node_outcome> node_table{};
     /// The kind of owner that has the lock, or the key of its name, on a majority of the nodes: `owner`, `readers` or
     /// `permits` if `held()`. It is `maybe_readers` or `no_lock` if the lock is blocked by such keys alone; otherwise
-    /// `unknown`. Nodes without the right to EVAL, TYPE, HGET, MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers, too. It does
-    /// not say how many permits are taken.
+    /// `unknown`. Nodes without the right to EVAL, TYPE, HGET, MGET, PTTL, ZRANGE or TIME say `maybe_readers` of readers,
+    /// too. It does not say how many permits are taken.
     holder_kind holder = holder_kind::unknown;
 
     /// Does a majority have the key of one owner, or keys of readers or of permits?

@@ -146,8 +146,8 @@ public:
     /// confirmed the round before. Late votes increase the number. A node that refuses an extension, stays silent or is not
     /// connected decreases it, also while a majority still confirms.
     [[nodiscard]] unsigned votes() const noexcept;
-    [[nodiscard]] unsigned attempts()
-        const noexcept; ///< attempts of the acquisition; 0 after a local handoff, or of a reader who joined
+    /// Attempts of the acquisition; 0 after a local handoff, or of a reader who joined.
+    [[nodiscard]] unsigned attempts() const noexcept;
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept; ///< from `acquire` to the grant
     /// True for a reader's lease: other readers may have the lock at the same time (`shared_mutex::acquire_shared`,
     /// `downgrade`).

@@ -90,8 +90,8 @@ struct lock_options {
     /// pause, or when a server says that the key has changed. It may overtake the queue, and be overtaken. Readers and
     /// requests for permits have a position in any case; if the value is false, they poll there.
     ///
-    /// The queue needs a user of the servers with these rights: EVAL, EVALSHA, TIME, PEXPIRE, SUBSCRIBE, PUBLISH, EXISTS, TYPE, ZADD, ZRANGE,
-    /// ZREM, ZRANK, ZSCORE, ZCARD, MGET, PTTL, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys
+    /// The queue needs a user of the servers with these rights: EVAL, EVALSHA, TIME, SUBSCRIBE, PUBLISH, EXISTS, TYPE,
+    /// ZADD, ZRANGE, ZREM, ZRANK, ZSCORE, ZCARD, MGET, PTTL, PEXPIRE, CLIENT TRACKING, the channels `<key_prefix>redlock-to:*`, and the keys
     /// `<name>:redlock-queue` with the prefix before them. docs/server-checklist.md, "Rights", has all of them. If a
     /// server denies SUBSCRIBE, PUBLISH, CLIENT TRACKING or the channels, or speaks RESP2, operations poll in its queue. If
     /// it denies another right, they wait in the queue of another server. If no server is left, they wait without a position.

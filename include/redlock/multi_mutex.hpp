@@ -37,8 +37,8 @@ namespace redlock {
 /// of its copies.
 ///
 /// The client's user needs the rights of plain locks, and `+exists +mget +pttl +eval +evalsha`; if readers or permits
-/// may hold one of the names, those of these kinds, too. Without the right to the keys
-/// `<name>:redlock-queue` a release passes over the operations that wait there, and takes one round trip more.
+/// may hold one of the names, those of these kinds, too. Without the right to the keys `<name>:redlock-queue` a release
+/// passes over the operations that wait there, and takes one round trip more.
 /// \par Source
 /// docs/protocol.md, rules M1 to M9.
 class REDLOCK_EXPORT multi_mutex : public any_lock {

@@ -87,8 +87,8 @@ struct attempt_event {
 /// An acquisition has ended, with a lease or without; `try_acquire` as well as those that wait.
 struct acquire_event {
     std::string_view resource; ///< the lock's name
-    boost::system::error_code
-        result;        ///< success, an `errc`, `operation_aborted` or `std::errc::not_enough_memory`
+    /// Success, an `errc`, `operation_aborted` or `std::errc::not_enough_memory`.
+    boost::system::error_code result;
     unsigned attempts; ///< completed for it; 0 if it made none, or got the lock by a local handoff
     std::chrono::nanoseconds waited; ///< from the call to its end
     /// How the last attempt for it failed: `contended`, `no_quorum` or `too_slow`. Also `contended` if it waited in the
@@ -132,7 +132,8 @@ struct lease_event {
         released, ///< released by its holder or the client; or by `lease::detach`, if other readers keep its key
         stalled,     ///< not renewed, because the holder makes no progress (`lock_options::progress_within`)
         handed_over, ///< it continues as the lease of another operation of this client, which is then `acquired`
-        detached, ///< its keys were left for another process to adopt; or a `multi_mutex` that took its names singly has all
+        /// Its keys were left for another process to adopt; or a `multi_mutex` that took its names singly has all.
+        detached,
         downgraded ///< it was a writer's, and is a reader's (`lease::downgrade`)
     };
     kind what;                          ///< the kind of the event

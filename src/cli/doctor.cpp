@@ -56,10 +56,10 @@ json to_json(interview const& node, examination const& terms)
         row["durable"] = node.facts.durable;
     }
     if (auto const marker = marker_of(node, terms)) {
-        json shown{{"exists", marker->stands},
-                   {"written_now", marker->left_now},
+        json shown{{"exists", marker->exists},
+                   {"written_now", marker->written_now},
                    {"wait_ms", std::chrono::ceil<milliseconds>(marker->wait).count()}};
-        if (marker->stands)
+        if (marker->exists)
             shown["age_ms"] = marker->age.count();
         row["marker"] = shown;
     }

@@ -106,8 +106,8 @@ void ask_for_marker(questions&, std::string const& key_prefix, interview const&,
 
 /// The marker of fenced locks, as a client sees it that meets the node now.
 struct marker_state {
-    bool stands;
-    bool left_now;                 ///< by this call
+    bool exists;
+    bool written_now;              ///< by this call
     std::chrono::milliseconds age; ///< age of the uncertainty that it records, if there is a marker
     std::chrono::nanoseconds wait; ///< until the node votes for a fenced lock
 };

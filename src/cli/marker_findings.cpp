@@ -135,16 +135,16 @@ void examine_marker(interview const& node, examination const& terms, std::vector
                                  : "fenced locks wait for nothing";
     if (left)
         add(severity::info, "marker",
-            (state->left_now ? "the marker of fenced locks was left now: "
-                             : "the marker of fenced locks has stood for " + seconds(state->age) + ": ") +
+            (state->written_now ? "the marker of fenced locks was left now: "
+                                : "the marker of fenced locks has stood for " + seconds(state->age) + ": ") +
                 wait,
             "");
-    else if (!state->stands && state->wait > 0ns)
+    else if (!state->exists && state->wait > 0ns)
         add(severity::info, "no-marker",
             "has no marker of fenced locks: the first fenced lock waits " + seconds(quarantine_of(terms)) +
                 for_which_locks(terms),
             "redlock doctor --prepare leaves the marker now; nothing, where no lock is fenced");
-    else if (quarantine_of(terms) > state->age && state->stands)
+    else if (quarantine_of(terms) > state->age && state->exists)
         add(severity::warning, "young-marker",
             "its marker of fenced locks is " + seconds(state->age) + " old: " + wait, "wait");
 }

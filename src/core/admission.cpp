@@ -159,14 +159,14 @@ node_history lost_data(node_history const& known, instant now)
 
 unsigned group_size::observe(unsigned counted, instant now)
 {
-    bool const is_fewer = counted < members_;
-    most_since_ = is_fewer && fewer_since_ ? std::max(most_since_, counted) : counted;
-    if (is_fewer && !fewer_since_)
-        fewer_since_ = now;
-    if (is_fewer && !surely_reached(*fewer_since_ + sentinels_learn, now))
-        return members_;
-    fewer_since_.reset();
-    return members_ = most_since_;
+    if (counted < members_) {
+        fewer_ = fewer_ ? fewer{fewer_->since, std::max(fewer_->most, counted)} : fewer{now, counted};
+        if (!surely_reached(fewer_->since + sentinels_learn, now))
+            return members_;
+        counted = fewer_->most;
+    }
+    fewer_.reset();
+    return members_ = counted;
 }
 
 std::optional<instant> later(std::optional<instant> a, std::optional<instant> b)

@@ -28,9 +28,13 @@ public:
     [[nodiscard]] unsigned observe(unsigned counted, instant now);
 
 private:
+    /// The counts since they are smaller.
+    struct fewer {
+        instant since;
+        unsigned most;
+    };
     unsigned members_ = 0;
-    unsigned most_since_ = 0; ///< while fewer are counted
-    std::optional<instant> fewer_since_{};
+    std::optional<fewer> fewer_{};
 };
 
 /// Must one of two masters stop, because both need replicas and there are not enough for both?

@@ -177,11 +177,11 @@ void node::down(failure why)
     set_timer();
 }
 
-/// Sinks may send to this node again, which then is down or connecting anew: only the commands waiting now fail.
+/// Sinks may send to this node again, which then is down or connecting anew: only the commands waiting now fail. In a
+/// forked child none waits any more.
 void node::fail(std::size_t waiting, failure const& why)
 {
-    for (std::size_t left = waiting; left != 0 && !awaited_.empty();
-         --left) { // none is left in a forked child
+    for (std::size_t left = waiting; left != 0 && !awaited_.empty(); --left) {
         awaited_reply const next = awaited_.front();
         awaited_.pop_front();
         next.sink->on_failure(index_, next.tag, why);

@@ -52,13 +52,6 @@ public:
         BOOST_TEST(!after, after.message() << ": " << to_string(lock_.last_attempt()));
     }
 
-    /// They are answered by a majority.
-    asio::awaitable<void> they_release()
-    {
-        BOOST_TEST(partner_.ask("release") == "released");
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
-    }
-
     asio::awaitable<void> we_exclude_them()
     {
         redlock::lease held = co_await we_hold();
@@ -119,7 +112,7 @@ public:
 
     asio::awaitable<void> readers_and_writers_exclude_them()
     {
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await all_are_free();
         redlock::lease writes = co_await shared_.acquire();
         co_await until([&] { return writes.votes() == servers_.size(); });
         BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
@@ -146,7 +139,7 @@ public:
     // rule M2
     asio::awaitable<void> a_set_excludes_them()
     {
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await all_are_free();
         redlock::lease held = co_await set_.acquire();
         co_await until([&] { return held.votes() == servers_.size(); });
         BOOST_TEST(partner_.ask("acquire resource 60000") == "busy");
@@ -170,7 +163,7 @@ public:
     // rule P1
     asio::awaitable<void> permits_exclude_them()
     {
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await all_are_free();
         redlock::lease first = co_await pool_.acquire();
         redlock::lease second = co_await pool_.acquire();
         co_await until([&] { return first.votes() + second.votes() == 2 * servers_.size(); });
@@ -186,7 +179,7 @@ public:
     // rule P1
     asio::awaitable<void> their_late_release_leaves_permits()
     {
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await all_are_free();
         redlock::lease held = co_await pool_.acquire();
         co_await until([&] { return held.votes() == servers_.size(); });
         BOOST_TEST(partner_.ask("adopt resource " + std::string(held.nonce())) == "adopted");
@@ -224,15 +217,24 @@ private:
             co_await until([&] { return holds(eye); });
         }
     }
+    asio::awaitable<void> all_are_free()
+    {
+        return everywhere([](probe& server) { return !server.exists("resource"); });
+    }
     asio::awaitable<void> they_hold()
     {
         auto const held = partner_.ask("acquire resource 60000");
         BOOST_TEST_REQUIRE(held.starts_with("held "), held);
         co_await everywhere([&](probe& server) { return server.get("resource") == held.substr(5); });
     }
+    asio::awaitable<void> they_release()
+    {
+        BOOST_TEST(partner_.ask("release") == "released");
+        co_await all_are_free();
+    }
     asio::awaitable<void> they_can_have_it()
     {
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await all_are_free();
         auto const theirs = partner_.ask("acquire resource 60000");
         BOOST_TEST(theirs.starts_with("held "), theirs);
         co_await they_release();
@@ -253,7 +255,7 @@ private:
     }
     asio::awaitable<redlock::lease> we_hold()
     {
-        co_await everywhere([](probe& server) { return !server.exists("resource"); });
+        co_await all_are_free();
         redlock::lease held = co_await lock_.acquire();
         co_await until([&] { return held.votes() == servers_.size(); });
         co_return held;

@@ -16,8 +16,7 @@ struct own_failure : std::runtime_error {
     own_failure() : std::runtime_error("the body's own") {}
 };
 
-/// Until it is cancelled.
-asio::awaitable<error_code> sleep_for_ever()
+asio::awaitable<error_code> cancellation()
 {
     error_code ec;
     asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
@@ -90,7 +89,7 @@ BOOST_AUTO_TEST_CASE(with_lock_on_loss_cancels_body_and_releases_after_unwinding
         auto body = [&](lease& held) -> asio::awaitable<void> {
             silence();
             co_await asio::this_coro::throw_if_cancelled(false);
-            error_code const woken = co_await sleep_for_ever();
+            error_code const woken = co_await cancellation();
             log.push_back(woken == asio::error::operation_aborted && !held.valid() ? "cancelled" : "wrong");
             co_await unwind_slowly();
             log.push_back(ours(held) ? "unwound before the release" : "released too early");
@@ -109,7 +108,7 @@ BOOST_AUTO_TEST_CASE(with_lock_prefers_exception_of_body_to_loss)
         auto body = [&](lease&) -> asio::awaitable<void> {
             silence();
             co_await asio::this_coro::throw_if_cancelled(false);
-            co_await sleep_for_ever();
+            co_await cancellation();
             throw own_failure();
         };
         bool own = false;
@@ -188,7 +187,7 @@ BOOST_AUTO_TEST_CASE(with_lock_in_outage_throws_lock_error_with_outcomes)
             co_await until([&] { return held.votes() == 3; });
             nodes.kill(0);
             nodes.kill(2);
-            co_await sleep_for_ever();
+            co_await cancellation();
         };
         std::optional<lock_error> told;
         try {
@@ -219,7 +218,7 @@ BOOST_AUTO_TEST_CASE(with_lock_on_shutdown_cancels_body_and_fails_with_shut_down
         mutex calm = nodes.lock();
         auto body = [&](lease&) -> asio::awaitable<void> {
             nodes.locks->shutdown(asio::detached);
-            co_await sleep_for_ever();
+            co_await cancellation();
         };
         std::optional<lease_lost_error> told;
         try {
@@ -363,7 +362,7 @@ BOOST_AUTO_TEST_CASE(with_lock_tolerates_signal_that_outlives_the_context)
         auto at_once = [](lease&) -> asio::awaitable<void> { co_return; };
         auto for_ever = [&](lease&) -> asio::awaitable<void> {
             running = true;
-            co_await sleep_for_ever();
+            co_await cancellation();
         };
         with_lock(one.lock(), at_once,
                   asio::bind_cancellation_slot(of_the_first.slot(),
