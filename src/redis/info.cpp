@@ -5,6 +5,7 @@
 #include "redis/text_number.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
