@@ -420,8 +420,8 @@ BOOST_AUTO_TEST_CASE(quarantine_is_one_percent_longer_than_key_lifetime)
 // rule N4
 BOOST_AUTO_TEST_CASE(quarantine_lasts_on_both_clocks)
 {
-    BOOST_TEST(quarantined_until(at(0s), 10s, {10s, 9s}).has_value());
-    BOOST_TEST(quarantined_until(at(0s), 10s, {9s, 10s}).has_value());
+    BOOST_TEST(quarantined_until(at(0s), 10s, {at(10s).boot, at(9s).raw}).has_value());
+    BOOST_TEST(quarantined_until(at(0s), 10s, {at(9s).boot, at(10s).raw}).has_value());
     BOOST_TEST(!quarantined_until(at(0s), 10s, at(10s)).has_value());
 }
 
