@@ -5,7 +5,6 @@ get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS
-        -DCMAKE_DISABLE_FIND_PACKAGE_Lua=ON # a machine may have one; luajit is vcpkg's
         -DREDLOCK_BUILD_BENCHMARKS=OFF
         -DREDLOCK_BUILD_CLI=OFF
         -DREDLOCK_BUILD_EXAMPLES=OFF
