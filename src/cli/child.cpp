@@ -176,9 +176,12 @@ child::child(boost::asio::io_context& context, std::vector<std::string> const& c
         cannot("fork");
     ::setpgid(group_, group_); // in both processes, because a signal needs the group to exist
     int why = 0;
-    auto const failed = ::read(report[0], &why, sizeof why) == sizeof why;
+    ssize_t length = 0;
+    do
+        length = ::read(report[0], &why, sizeof why);
+    while (length < 0 && errno == EINTR);
     ::close(report[0]);
-    if (!failed)
+    if (length != sizeof why)
         return;
     ::waitpid(group_, nullptr, 0);
     if (terminal_ >= 0)
@@ -229,9 +232,9 @@ void child::reap()
         told_();
 }
 
-void child::send(int signal)
+bool child::send(int signal)
 {
-    ::kill(-group_, signal);
+    return ::kill(-group_, signal) == 0 || errno != EPERM;
 }
 
 int shell_status(int wait_status)

@@ -40,8 +40,9 @@ public:
     /// True if its process group is empty: processes that it has started have ended, too.
     [[nodiscard]] bool all_gone() const { return gone_; }
 
-    /// Sends a signal to the whole group.
-    void send(int signal);
+    /// Sends a signal to the whole group. Returns false if none of its processes may be sent signals: they run as another
+    /// user.
+    bool send(int signal);
     /// Collects processes that have ended.
     void reap();
 

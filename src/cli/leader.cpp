@@ -33,7 +33,7 @@ nlohmann::json to_json(options const& o, leader_info const& found)
     if (!found.vacant) {
         object["term"] = found.term;
         object["revision"] = found.revision;
-        object["value"] = redis::printable(found.value);
+        object["value"] = found.value;
     }
     return object;
 }

@@ -51,6 +51,7 @@ int acquire(options const& given, output const& out)
     lease held = s.acquire();
     if (o.fenced)
         s.complete(held);
+    s.heed_signal(held);
     try {
         tell(out, lease_facts(held, o.lock));
     } catch (failure const&) { // nobody has the token, and the lock would be taken until it expires

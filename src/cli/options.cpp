@@ -101,7 +101,7 @@ void parser::define_waiting(CLI::App& to)
 {
     auto const patience = std::chrono::floor<std::chrono::seconds>(o_.lock.retry.outage_patience);
     auto* const wait =
-        to.add_option("-w,--wait,--timeout", wait_,
+        to.add_option("-w,--wait", wait_,
                       "wait for so long at most; otherwise without limit while others hold it, and " +
                           std::to_string(patience.count()) + " s while no majority can be reached")
             ->type_name("DURATION");
@@ -327,6 +327,15 @@ std::string parser::explain(CLI::Error const& wrong) const
     return no_verb ? "a verb is missing" + verbs : wrong.what();
 }
 
+/// CLI11 takes the next word for the value of "--option=". The words of a command are its own.
+void parser::refuse_empty_values(std::span<std::string const> words) const
+{
+    for (std::string const& word :
+         words.first(words.size() - app_.get_subcommands().front()->remaining_size()))
+        if (word.starts_with("--") && word.ends_with('='))
+            throw failure(exit_status::usage, word + " is empty");
+}
+
 void parser::parse(int argc, char const* const* argv)
 {
     // After the first "--" nothing is an option: the name, unless it was given before, and the command follow.
@@ -337,10 +346,9 @@ void parser::parse(int argc, char const* const* argv)
     if (rest_.size() > 1)
         for (CLI::App* const verb : app_.get_subcommands([](CLI::App const*) { return true; }))
             name_of(*verb).required(false);
-    std::ranges::reverse(words); // the order that CLI11 requires
     try {
-        app_.parse(words);
-    } catch (CLI::Success const& asked) { // help, version
+        app_.parse(std::vector(words.rbegin(), words.rend())); // the order that CLI11 requires
+    } catch (CLI::Success const& asked) {                      // help, version
         std::ostringstream text;
         app_.exit(asked, text, text);
         throw failure(exit_status::success, text.str());
@@ -351,6 +359,7 @@ void parser::parse(int argc, char const* const* argv)
         throw failure(exit_status::usage,
                       without_secrets(explain(wrong)) + "\nredlock" + verb + " --help tells more");
     }
+    refuse_empty_values(words);
     finish();
 }
 

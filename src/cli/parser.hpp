@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ private:
     }
     [[nodiscard]] std::string explain(CLI::Error const&) const;
     void refuse_unknown_options() const;
+    void refuse_empty_values(std::span<std::string const> words) const;
     void take_name();
     void finish();
     void finish_names();

@@ -238,6 +238,15 @@ void session::complete(lease& held)
         wait([&](auto handler) { held.extend(std::move(handler)); })); // the lease is granted in any case
 }
 
+void session::heed_signal(lease& held)
+{
+    int const signal = signals_.asked_to_end();
+    if (signal == 0)
+        return;
+    static_cast<void>(wait([&](auto handler) { held.release(std::move(handler)); }));
+    give_way_to(signal);
+}
+
 boost::system::error_code session::extend(lease& held)
 {
     auto const end = std::chrono::steady_clock::now() + unhurried(options_.lock);

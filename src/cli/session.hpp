@@ -64,6 +64,8 @@ public:
 
     /// A majority is enough for a fenced lock; here the nodes that were connected too late get the key, too.
     void complete(lease&);
+    /// If a signal asked to end since the lock was acquired, releases it and dies of the signal.
+    void heed_signal(lease&);
     /// Repeats the extension while too few nodes are connected to decide.
     boost::system::error_code extend(lease&);
     boost::system::error_code release(lease&);

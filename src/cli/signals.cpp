@@ -28,7 +28,7 @@ void signals::wait()
     set_.async_wait([this](boost::system::error_code ec, int signal) {
         if (ec)
             return;
-        if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
+        if (signal == SIGINT || signal == SIGTERM)
             asked_to_end_ = signal;
         if (told_)
             told_(signal);

@@ -20,7 +20,8 @@ public:
     /// `told` receives the signals from now on.
     void on_signal(handler told) { told_ = std::move(told); }
 
-    /// The last signal that asked to end: INT, TERM or QUIT; 0: none. HUP may ask a command to read its files again.
+    /// The last signal that asked to end: INT or TERM; 0: none. HUP may ask a command to read its files again, QUIT for a
+    /// list of its threads.
     [[nodiscard]] int asked_to_end() const { return asked_to_end_; }
 
     /// Restores the former handling: nothing keeps the context busy any more.

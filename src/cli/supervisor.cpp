@@ -115,6 +115,8 @@ void supervisor::look_again_in(std::chrono::nanoseconds time)
 
 void supervisor::look()
 {
+    if (!over_)
+        child_->reap(); // SIGCHLD may be blocked, and a process with another parent ends without it
     if (over_)
         return;
     auto const remaining = lease_.remaining();
@@ -132,11 +134,9 @@ void supervisor::look()
         stage_ = stage::killed;
         child_->send(SIGKILL);
     }
-    child_->reap(); // a process with another parent ends without a signal to this one
-    if (!over_)
-        look_again_in(stage_ == stage::killed
-                          ? pause_to_end
-                          : std::min<std::chrono::nanoseconds>(kill_at_ - clock::now(), pause_to_end));
+    look_again_in(stage_ == stage::killed
+                      ? pause_to_end
+                      : std::min<std::chrono::nanoseconds>(kill_at_ - clock::now(), pause_to_end));
 }
 
 /// If a lease is lost without warning, there is no time left; then the command has the margin to end by itself.
@@ -145,8 +145,8 @@ void supervisor::stop(std::chrono::nanoseconds remaining)
     stage_ = stage::stopping;
     std::chrono::nanoseconds const left = remaining > margin_ ? remaining - margin_ : margin_;
     kill_at_ = clock::now() + std::min(left, kill_after_);
-    child_->send(options_.stop_signal); // before any output, which may take time
-    child_->send(SIGCONT);              // a stopped process cannot end
+    stoppable_ = child_->send(options_.stop_signal); // before any output, which may take time
+    child_->send(SIGCONT);                           // a stopped process cannot end
     left_at_stop_ = remaining;
 }
 
@@ -170,9 +170,11 @@ void supervisor::tell_why()
     if (told_ || (left_at_stop_ == 0ns && !knows_cause()))
         return;
     told_ = true;
+    std::string const what = stoppable_
+                                 ? "stopping the command"
+                                 : "the command runs on: it has another user and takes no signal of ours";
     out_.warn(
-        "stopping",
-        "'" + options_.shown_name() + "' " + fate(left_at_stop_) + ": stopping the command" + troubles(),
+        "stopping", "'" + options_.shown_name() + "' " + fate(left_at_stop_) + ": " + what + troubles(),
         {{"name", options_.name}, {"valid_ms", left_at_stop_ / 1ms}, {"cause", to_string(lease_.cause())}});
 }
 

@@ -67,6 +67,7 @@ private:
     clock::time_point kill_at_;
     stage stage_ = stage::running;
     std::chrono::nanoseconds left_at_stop_{};
+    bool stoppable_ = true;
     bool told_ = false;
     bool over_ = false;
 };

@@ -62,12 +62,18 @@ std::chrono::milliseconds read_duration(std::string const& text)
 
 int read_signal(std::string const& text)
 {
+    // sigabbrev_np() is glibc's alone.
+    static constexpr std::pair<std::string_view, int> known[] = {
+        {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"ABRT", SIGABRT},
+        {"KILL", SIGKILL}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"PIPE", SIGPIPE},
+        {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CONT", SIGCONT}, {"WINCH", SIGWINCH}};
     std::string const name = text.starts_with("SIG") ? text.substr(3) : text;
-    for (int number = 1; number != NSIG; ++number) {
-        char const* const known = ::sigabbrev_np(number);
-        if (std::to_string(number) == name || (known && name == known))
+    for (auto const& [abbreviation, number] : known)
+        if (name == abbreviation)
             return number;
-    }
+    for (int number = 1; number != NSIG; ++number)
+        if (name == std::to_string(number))
+            return number;
     throw failure(exit_status::usage, "not a signal: '" + text + "' (TERM, INT, USR1, 15)");
 }
 

@@ -31,11 +31,13 @@ BOOST_FIXTURE_TEST_SUITE(elect, servers)
 
 BOOST_AUTO_TEST_CASE(command_runs_where_the_leader_is_and_then_where_the_next_one_is)
 {
-    tool first(elect_shell({"--value", "a:1"}, wait_for_go + "exit 7"), env());
+    tool first(elect_shell({"--value", "a\t1"}, wait_for_go + "exit 7"), env());
     wait_until([&] { return leads(first); });
     finished_run const told({"leader", "seat"}, env());
     BOOST_TEST(told.status == 0);
-    BOOST_TEST(told.out.starts_with("seat: led by a:1 in term "), told.out);
+    BOOST_TEST(told.out.starts_with("seat: led by a1 in term "), told.out);
+    auto const exact = nlohmann::json::parse(finished_run({"leader", "--json", "seat"}, env()).out);
+    BOOST_TEST(exact["value"] == "a\t1");
     tool second(elect_shell({"--value", "b:2"}, wait_for_go + "echo $REDLOCK_TOKEN > fence"), env());
     wait_until([&] { return contains(second.err(), "waiting for 'seat'"); });
     BOOST_TEST(!leads(second));

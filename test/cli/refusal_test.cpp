@@ -50,6 +50,8 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_usage_errors)
     refused({"run", "-t", "soon", "seat", "true"}, 64, "not a time: 'soon'");
     refused({"run", "-t", "-1s", "seat", "true"}, 64, "not a time: '-1s'");
     refused({"run", "-w", "", "seat", "true"}, 64, "not a time: ''"); // a variable that is not set
+    refused({"run", "--prefix=", "job", "nice", "report"}, 64, "--prefix= is empty"); // not the next word
+    refused({"list", "--prefix=", "acc"}, 64, "--prefix= is empty");
     refused({"run", "-s", "GO", "seat", "true"}, 64, "not a signal: 'GO'");
     refused({"run", "-k", "20s", "seat", "true"}, 64,
             "--kill-after 20s and a margin of 0.6 s do not fit into half of --ttl 30s");

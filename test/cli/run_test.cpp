@@ -339,6 +339,12 @@ BOOST_AUTO_TEST_CASE(ignored_signal_stays_ignored)
     BOOST_TEST(run.out() == "mine\n");
 }
 
+BOOST_AUTO_TEST_CASE(end_is_noticed_if_its_signal_is_blocked)
+{
+    tool run(run_shell({}, "exit 3"), env(), {.blocked = SIGCHLD});
+    BOOST_TEST(run.wait() == 3);
+}
+
 BOOST_AUTO_TEST_CASE(orphan_outside_the_process_group_leaves_no_zombie)
 {
     tool run(run_shell({}, "(setsid sh -c 'until [ -e end ]; do sleep 0.02; done' & echo $! > orphan); " +

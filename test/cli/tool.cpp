@@ -38,6 +38,12 @@ tool::tool(std::vector<std::string> const& arguments, environment const& variabl
     expect_signals();
     if (how.ignored != 0)
         ::signal(how.ignored, SIG_IGN);
+    if (how.blocked != 0) {
+        sigset_t set;
+        ::sigemptyset(&set);
+        ::sigaddset(&set, how.blocked);
+        ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    }
     if (::chdir(where.c_str()) != 0)
         ::_exit(99);
     if (!how.terminal)

@@ -23,6 +23,7 @@ public:
     struct start {
         std::string input{};
         int ignored = 0; ///< a signal
+        int blocked = 0; ///< a signal
         int errors = -1; ///< an open file that takes what it says instead of the file "stderr"
         bool terminal =
             false; ///< a terminal of its own, in whose foreground it is; its output goes into files all the same
