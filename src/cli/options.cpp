@@ -11,6 +11,7 @@
 #include <CLI/Validators.hpp>
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
